@@ -1,0 +1,159 @@
+"""What a cloud is to trainrig: a folder `clouds/<name>/` of small modules, one a capability, each loaded on first use.
+
+Only `facts.py` is required. It is data: it imports no SDK and talks to nobody. The other capabilities may import the
+cloud's SDK, and a cloud without one answers NotBuilt, in words. Every capability is a module that satisfies the
+Protocol of the same name below; mypy and tests/contract check that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from trainrig.model.events import Observer
+from trainrig.model.fault import FaultRule
+from trainrig.model.node import Node
+from trainrig.model.offer import Market, Offer
+from trainrig.model.process import Runner
+
+Readiness = Literal["ready", "preview", "not_built"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CloudFacts:
+    """What is true of a cloud without asking it."""
+
+    name: str
+    title: str
+    readiness: Readiness  # ready: run end to end by our tests; preview: proven against schemas and stand-ins only
+    markets: frozenset[Market]
+    terraform_provider: str  # "hashicorp/aws"
+    default_ssh_user: str
+    faults: tuple[FaultRule, ...]
+    apply_deadline_seconds: int  # wall clock for one candidate, after which apply is interrupted and rolled back
+    interruptible_creates: bool  # False: a SIGINT during a create orphans it (azurerm), so wait
+    preemption_notice_seconds: int
+    address_hour_usd: Decimal  # a public IPv4 address
+    disk_gb_month_usd: Decimal  # the boot disk the module creates
+    python_extra: str | None = None  # the extra of pyproject.toml that brings the SDK
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Account:
+    """How to reach a cloud, by reference only: names of profiles, projects and subscriptions, never a secret."""
+
+    cloud: str
+    regions: Sequence[str] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)  # aws: profile; gcp: project; azure: subscription
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resource:
+    """Something of ours found in a cloud by its labels."""
+
+    cloud: str
+    region: str
+    type: str  # the cloud's own word: "instance", "volume", "security_group"
+    id: str
+    name: str
+    run_id: str | None  # None: it has our prefix or profile but lost its labels
+    expires_at: datetime | None
+    price_hour_usd: Decimal | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Quota:
+    """A limit of an account in one region; None in `used` or `limit`: the cloud did not say."""
+
+    cloud: str
+    region: str
+    code: str  # the cloud's own name of it: "L-417A185B", "NVIDIA_A100_GPUS"
+    unit: Literal["vcpus", "gpus", "cores"]
+    market: Market
+    limit: Decimal | None
+    used: Decimal | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Check:
+    """One line of `trainrig check`. `mend` is the command that makes it pass."""
+
+    name: str
+    status: Literal["pass", "fail", "skip"]
+    detail: str
+    mend: str = ""
+
+
+class OffersModule(Protocol):
+    """clouds/<name>/offers.py"""
+
+    def offers(self, account: Account) -> Iterator[Offer]:
+        """Asks the cloud what it sells now. Raises CredentialsMissing, PreflightFailed (no network)."""
+        ...
+
+
+class QuotaModule(Protocol):
+    """clouds/<name>/quota.py"""
+
+    def quotas(self, account: Account, offers: Sequence[Offer]) -> Iterable[Quota]:
+        """Limits and use that matter for these offers."""
+        ...
+
+    def needed(self, offer: Offer, nodes: int) -> tuple[str, Decimal]:
+        """The quota code an offer counts against and the amount that `nodes` of it take."""
+        ...
+
+
+class ChecksModule(Protocol):
+    """clouds/<name>/checks.py"""
+
+    def checks(self, account: Account) -> Iterator[Check]: ...
+
+
+class InventoryModule(Protocol):
+    """clouds/<name>/inventory.py: what is there, whatever Terraform's state says."""
+
+    def find(self, account: Account, run_id: str | None = None) -> Iterator[Resource]:
+        """All resources of ours, or of one run, in dependency order: what must be deleted first comes first."""
+        ...
+
+    def delete(self, account: Account, resource: Resource) -> None:
+        """Deletes one; already gone is fine. Raises CommandFailed when the cloud refuses, with its words."""
+        ...
+
+
+class TfvarsModule(Protocol):
+    """clouds/<name>/tfvars.py: pure."""
+
+    def tfvars(self, request: Any) -> dict[str, Any]:
+        """The module inputs that only this cloud has, for a render.request.RigRequest."""
+        ...
+
+
+class ProviderModule(Protocol):
+    """clouds/<name>/provider.py: only where trainrig itself is the Terraform provider (local)."""
+
+    def serve(self) -> AbstractContextManager[Mapping[str, str]]:
+        """Serves the provider in this process; yields what Terraform's environment needs to reach it."""
+        ...
+
+    def lay_plugin(self, root: Path) -> None:
+        """Puts the provider into `root/terraform.d/plugins`, so that plain `terraform` works there."""
+        ...
+
+
+class PrepareModule(Protocol):
+    """clouds/<name>/prepare.py: what must be on this machine before apply (local: Docker, the node image)."""
+
+    def prepare(self, run: Runner, observe: Observer) -> None: ...
+
+
+class DrillModule(Protocol):
+    """clouds/<name>/drill.py: takes a node away on purpose, as the cloud would."""
+
+    def preempt(self, account: Account, node: Node, *, notice: bool) -> None: ...

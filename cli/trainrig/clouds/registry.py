@@ -1,0 +1,95 @@
+"""Finds clouds by folder name and loads their capabilities on first use; there is no list to edit."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import cast
+
+from trainrig.clouds import base
+from trainrig.errors import NotBuilt, UsageError
+
+ENTRY_POINTS = "trainrig.clouds"
+
+
+@cache
+def _packages() -> dict[str, str]:
+    """Cloud name -> dotted package. Ours are folders beside this file; others register an entry point."""
+    here = Path(__file__).parent
+    ours = {p.parent.name: f"trainrig.clouds.{p.parent.name}" for p in sorted(here.glob("*/facts.py"))}
+    theirs = {e.name: e.value for e in entry_points(group=ENTRY_POINTS)}
+    return {**theirs, **ours}
+
+
+def names() -> list[str]:
+    return sorted(_packages())
+
+
+def capability(cloud: str, name: str) -> ModuleType:
+    """The module `clouds/<cloud>/<name>.py`.
+
+    Raises:
+        UsageError: no such cloud.
+        NotBuilt: the cloud does not have it, or the SDK that it needs is not installed.
+    """
+    package = _packages().get(cloud)
+    if package is None:
+        raise UsageError(f"unknown cloud {cloud!r}", hint=f"known: {', '.join(names())}")
+    module = f"{package}.{name}"
+    if find_spec(module) is None:
+        raise NotBuilt(f"{cloud}: {name} is not built yet", details={"cloud": cloud, "capability": name})
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("trainrig"):
+            raise
+        extra = facts(cloud).python_extra or cloud
+        raise NotBuilt(
+            f"{cloud}: {name} needs the Python package {error.name}",
+            hint=f"pip install 'trainrig[{extra}]'",
+        ) from error
+
+
+def has(cloud: str, name: str) -> bool:
+    package = _packages().get(cloud)
+    return package is not None and find_spec(f"{package}.{name}") is not None
+
+
+def facts(cloud: str) -> base.CloudFacts:
+    return cast("base.CloudFacts", capability(cloud, "facts").FACTS)
+
+
+def offers(cloud: str) -> base.OffersModule:
+    return cast("base.OffersModule", capability(cloud, "offers"))
+
+
+def quota(cloud: str) -> base.QuotaModule:
+    return cast("base.QuotaModule", capability(cloud, "quota"))
+
+
+def checks(cloud: str) -> base.ChecksModule:
+    return cast("base.ChecksModule", capability(cloud, "checks"))
+
+
+def inventory(cloud: str) -> base.InventoryModule:
+    return cast("base.InventoryModule", capability(cloud, "inventory"))
+
+
+def tfvars(cloud: str) -> base.TfvarsModule:
+    return cast("base.TfvarsModule", capability(cloud, "tfvars"))
+
+
+def provider(cloud: str) -> base.ProviderModule:
+    return cast("base.ProviderModule", capability(cloud, "provider"))
+
+
+def prepare(cloud: str) -> base.PrepareModule:
+    return cast("base.PrepareModule", capability(cloud, "prepare"))
+
+
+def drill(cloud: str) -> base.DrillModule:
+    return cast("base.DrillModule", capability(cloud, "drill"))

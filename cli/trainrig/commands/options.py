@@ -1,0 +1,37 @@
+"""Options that many verbs share, so that they look and mean the same everywhere."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class OutputFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    MD = "md"
+    GITHUB = "github"
+
+
+Env = Annotated[
+    str | None,
+    typer.Option(
+        "--env",
+        metavar="NAME|FILE",
+        help="Environment: a name of environments/, or a file.",
+        envvar="TRAINRIG_ENV",
+    ),
+]
+Format = Annotated[OutputFormat, typer.Option("--format", help="What stdout carries.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the job file, dots for nesting. Repeatable."),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only results and errors.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Every step.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+JobArg = Annotated[Path, typer.Argument(metavar="JOB", help="The job file.")]
+RigArg = Annotated[str, typer.Argument(metavar="RIG", help="The rig's name or run id.")]

@@ -1,0 +1,84 @@
+"""The terminal: stdout carries data, stderr carries talk. Nothing else in the package writes to either."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from trainrig.model.events import Event, LogLine, Observer, Progress
+
+Format = Literal["text", "json", "md", "github"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Console:
+    """What one invocation may say. `quiet` drops talk, never errors; `verbose` adds every progress step."""
+
+    format: Format = "text"
+    quiet: bool = False
+    verbose: bool = False
+
+    def data(self, text: str) -> None:
+        """A result for stdout."""
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+
+    def document(self, value: Mapping[str, Any], *, line: bool = False) -> None:
+        """One JSON document; with `line`, on one line, as long verbs print them."""
+        self.data(
+            json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            if line
+            else json.dumps(value, ensure_ascii=False, indent=2)
+        )
+
+    def say(self, text: str) -> None:
+        """Talk for stderr."""
+        if not self.quiet:
+            self.error(text)
+
+    def error(self, text: str) -> None:
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+
+    @property
+    def interactive(self) -> bool:
+        return sys.stdin.isatty() and sys.stderr.isatty()
+
+    def confirm(self, question: str) -> bool:
+        """A yes or no on the terminal; no when there is none."""
+        if not self.interactive:
+            return False
+        sys.stderr.write(f"{question} [y/N] ")
+        sys.stderr.flush()
+        return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+    @contextmanager
+    def progress(self) -> Iterator[Observer]:
+        """An observer that draws bars on a terminal, prints plain lines elsewhere, and sends log lines to stdout in
+        text format and to stderr otherwise (stdout then carries the document alone)."""
+        if self.quiet or not sys.stderr.isatty():
+            yield self._plain
+            return
+        from trainrig.progress import bars
+
+        with bars(self) as observer:
+            yield observer
+
+    def _plain(self, event: Event) -> None:
+        match event:
+            case LogLine():
+                self.log_line(event)
+            case Progress() if self.verbose or not event.total or event.done == event.total:
+                self.say(f"{event.phase}: {f'{event.node}: ' if event.node else ''}{event.message}")
+            case Progress():
+                pass
+
+    def log_line(self, line: LogLine) -> None:
+        if self.format == "text":
+            self.data(line.text)
+        else:
+            self.say(line.text)

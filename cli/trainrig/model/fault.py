@@ -1,0 +1,38 @@
+"""Fault classes: what an error of a cloud means for the next step."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class FaultClass(StrEnum):
+    CAPACITY = "capacity"  # roll back, next candidate; the zone cools down
+    QUOTA = "quota"  # roll back, next candidate elsewhere; family and region cool down
+    EVENTUAL = "eventual"  # the cloud has not caught up with itself: short retry
+    DEPENDENCY = "dependency"  # something still uses it: retry the destroy
+    AUTH = "auth"  # stop, name the permission
+    CONFIG = "config"  # stop, the request itself is wrong
+    UNCLASSIFIED = "unclassified"  # stop, and say that it is not classified
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FaultRule:
+    """`pattern` is searched in the summary and detail of a Terraform diagnostic; the first rule that matches wins."""
+
+    pattern: re.Pattern[str]
+    fault: FaultClass
+    meaning: str
+
+
+def rule(pattern: str, fault: FaultClass, meaning: str) -> FaultRule:
+    return FaultRule(pattern=re.compile(pattern), fault=fault, meaning=meaning)
+
+
+def classify(text: str, rules: tuple[FaultRule, ...]) -> tuple[FaultClass, str]:
+    """The class of an error text, and what it means in words."""
+    for r in rules:
+        if r.pattern.search(text):
+            return r.fault, r.meaning
+    return FaultClass.UNCLASSIFIED, "trainrig does not know this error"

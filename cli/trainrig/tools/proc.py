@@ -1,0 +1,193 @@
+"""The one place that starts processes: `run` to the end, `Stream` line by line.
+
+Every child gets its own session, so that a Ctrl-C on the terminal reaches trainrig alone, which then decides how its
+children end (Terraform must get exactly one SIGINT).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from trainrig.errors import CommandFailed, MissingTool
+from trainrig.model.process import Command, Outcome
+
+TAIL_LINES = 20
+MASK = "***"
+
+
+def find(program: str, *, hint: str = "") -> str:
+    """The full path of a program.
+
+    Raises:
+        MissingTool: it is not on PATH.
+    """
+    path = shutil.which(program)
+    if path is None:
+        raise MissingTool(f"{program} is not on PATH", hint=hint or f"install {program}")
+    return path
+
+
+def environment(overlay: Mapping[str, str | None]) -> dict[str, str]:
+    """Our environment with `overlay` on top; None removes a name."""
+    env = {**os.environ, **{k: v for k, v in overlay.items() if v is not None}}
+    for name in (k for k, v in overlay.items() if v is None):
+        env.pop(name, None)
+    return env
+
+
+def mask(text: str, secrets: Sequence[str]) -> str:
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(secret, MASK)
+    return text
+
+
+def run(command: Command, *, check: bool = True) -> Outcome:
+    """Runs to the end and returns what it said.
+
+    Raises:
+        MissingTool: the program is not there.
+        CommandFailed: it ran past its time, or, with `check`, exited with another code than 0.
+    """
+    argv = [find(command.argv[0]), *command.argv[1:]]
+    began = time.monotonic()
+    process = subprocess.Popen(
+        argv,
+        cwd=command.cwd,
+        env=environment(command.env),
+        stdin=subprocess.PIPE if command.stdin is not None else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        out, err = process.communicate(command.stdin, timeout=command.timeout_seconds)
+    except subprocess.TimeoutExpired:
+        kill_group(process.pid)
+        process.communicate()
+        raise CommandFailed(f"{shown(command)} did not finish within {command.timeout_seconds:g} s") from None
+    except BaseException:
+        kill_group(process.pid)
+        process.wait()
+        raise
+    outcome = Outcome(
+        returncode=process.returncode,
+        stdout=mask(out.decode("utf-8", "replace"), command.secrets),
+        stderr=mask(err.decode("utf-8", "replace"), command.secrets),
+        seconds=time.monotonic() - began,
+    )
+    if check and not outcome.ok:
+        raise failed(command, outcome)
+    return outcome
+
+
+def failed(command: Command, outcome: Outcome) -> CommandFailed:
+    tail = (outcome.stderr.strip() or outcome.stdout.strip()).splitlines()[-TAIL_LINES:]
+    return CommandFailed(
+        "\n    ".join([f"{shown(command)} exited with {outcome.returncode}", *tail]),
+        details={"argv": [mask(a, command.secrets) for a in command.argv], "returncode": outcome.returncode},
+    )
+
+
+def shown(command: Command) -> str:
+    """The command as one masked line, cut to what fits a terminal."""
+    line = mask(" ".join(command.argv), command.secrets)
+    return line if len(line) <= 160 else line[:157] + "..."
+
+
+def kill_group(pid: int, sig: signal.Signals = signal.SIGKILL) -> None:
+    """Signals a child's whole session; a group that is gone already is fine."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, sig)
+
+
+class Stream:
+    """A child whose stdout is read line by line while it runs; stderr is kept, its tail shown on failure."""
+
+    def __init__(self, command: Command) -> None:
+        self.command = command
+        self._stderr: list[str] = []
+        self._process = subprocess.Popen(
+            [find(command.argv[0]), *command.argv[1:]],
+            cwd=command.cwd,
+            env=environment(command.env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+        )
+        self._drain = threading.Thread(target=self._read_stderr, daemon=True)
+        self._drain.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def lines(self) -> Iterator[str]:
+        """Every line of stdout, masked, until the child closes it."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            yield mask(line.rstrip("\n"), self.command.secrets)
+
+    def wait(self, timeout_seconds: float | None = None) -> int:
+        """The exit code.
+
+        Raises:
+            CommandFailed: still running after `timeout_seconds`.
+        """
+        try:
+            code = self._process.wait(timeout_seconds)
+        except subprocess.TimeoutExpired:
+            raise CommandFailed(f"{shown(self.command)} is still running") from None
+        self._drain.join(1)
+        return code
+
+    def signal(self, sig: signal.Signals) -> None:
+        """Sends `sig` to the child alone, not to its group."""
+        if self._process.poll() is None:
+            self._process.send_signal(sig)
+
+    def kill(self) -> None:
+        kill_group(self._process.pid)
+        self._process.wait()
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def stderr(self) -> str:
+        return "\n".join(self._stderr)
+
+    def _read_stderr(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            self._stderr.append(mask(line.rstrip("\n"), self.command.secrets))
+
+
+def stream(command: Command, on_line: Callable[[str], None], *, check: bool = True) -> int:
+    """Runs to the end, handing every stdout line to `on_line`.
+
+    Raises:
+        CommandFailed: with `check`, on another exit code than 0.
+    """
+    child = Stream(command)
+    try:
+        for line in child.lines():
+            on_line(line)
+        code = child.wait()
+    except BaseException:
+        child.kill()
+        raise
+    if check and code:
+        raise failed(command, Outcome(returncode=code, stdout="", stderr=child.stderr, seconds=0))
+    return code

@@ -1,0 +1,25 @@
+"""Guards for every test: own TRAINRIG_HOME, no colour, no inherited trainrig or Terraform settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh TRAINRIG_HOME; the cache is shared, since what it holds is keyed by content."""
+    home = tmp_path / "trainrig-home"
+    for name in (
+        "TRAINRIG_ENV",
+        "TF_CLI_CONFIG_FILE",
+        "TF_CLI_ARGS",
+        "TF_WORKSPACE",
+        "TF_DATA_DIR",
+        "GITHUB_ACTIONS",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TRAINRIG_HOME", str(home))
+    monkeypatch.setenv("NO_COLOR", "1")
+    return home
