@@ -1,0 +1,63 @@
+"""An environment: what a team allows, where it keeps things, and what its jobs inherit. See docs/environments.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Literal
+
+from trainrig.model.job import Pins
+from trainrig.model.offer import Market
+
+Burst = Literal["allow", "approve", "deny"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CloudPolicy:
+    """One account of one cloud. `account` names profiles, projects and subscriptions; it never holds a secret."""
+
+    cloud: str
+    account: Mapping[str, str] = field(default_factory=dict)
+    regions: tuple[str, ...] = ()  # empty: all
+    zones: tuple[str, ...] = ()  # empty: all of the regions
+    markets: tuple[Market, ...] = tuple(Market)
+    credit_limit_usd: Decimal | None = None  # what may be spent on this account
+    credit_used_usd: Decimal = Decimal(0)
+    priority: int = 0  # lower is tried first among equals
+    burst: Burst = "allow"  # what happens past the credit limit
+    network: Mapping[str, str] = field(default_factory=dict)  # existing ids: vpc, subnet, ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StateBackend:
+    """Where Terraform state lives. `local`: under TRAINRIG_HOME."""
+
+    kind: Literal["local", "s3", "gcs", "azurerm"] = "local"
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Environment:
+    name: str
+    clouds: tuple[CloudPolicy, ...]
+    project: str = "trainrig"
+    owner: str | None = None  # None: the user who runs trainrig
+    failover: tuple[str, ...] = ()  # "aws", "gcp/us-central1", ...: the written order; empty: by cost alone
+    state: StateBackend = field(default_factory=StateBackend)
+    checkpoint_store: str | None = None  # "s3://bucket/prefix", "gs://...", "az://...", "file:///path"
+    price_caps_gpu_hour_usd: Mapping[str, Decimal] = field(default_factory=dict)  # GPU name, "*" for all others
+    budget_run_usd: Decimal | None = None
+    budget_month_usd: Decimal | None = None
+    lease_seconds: int = 24 * 3600
+    max_lease_seconds: int = 7 * 24 * 3600
+    ssh_ingress: tuple[str, ...] = ()  # CIDRs; empty: the caller's own address
+    required_labels: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    pins: Pins = field(default_factory=Pins)
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # job keys a job inherits when it does not set them
+    max_price_age_hours: int = 24 * 30
+    source: str | None = None
+
+    def policy(self, cloud: str) -> CloudPolicy | None:
+        return next((c for c in self.clouds if c.cloud == cloud), None)
