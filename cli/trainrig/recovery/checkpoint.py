@@ -1,0 +1,108 @@
+"""Committed checkpoints: a set of files is a checkpoint only once its manifest exists, and the manifest is written
+last and once. Pure: this file says what is valid, lifecycle/checkpoints.py moves the bytes."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+SCHEMA = "trainrig.checkpoint/1"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
+class CheckpointId:
+    """Orders checkpoints: later generations win over earlier ones, then the higher number."""
+
+    generation: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.generation:06d}-{self.number:06d}"
+
+    @classmethod
+    def parse(cls, text: str) -> CheckpointId | None:
+        generation, dash, number = text.partition("-")
+        if dash and generation.isdigit() and number.isdigit():
+            return cls(generation=int(generation), number=int(number))
+        return None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileEntry:
+    sha256: str
+    size: int  # bytes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Manifest:
+    id: CheckpointId
+    run_id: str
+    created_at: str  # ISO 8601, UTC
+    files: Mapping[str, FileEntry]  # relative POSIX path -> content
+
+    def to_json(self) -> str:
+        return json.dumps(
+            {
+                "schema": SCHEMA,
+                "run_id": self.run_id,
+                "generation": self.id.generation,
+                "number": self.id.number,
+                "created_at": self.created_at,
+                "files": {p: {"sha256": f.sha256, "size": f.size} for p, f in sorted(self.files.items())},
+            },
+            indent=1,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Manifest | None:
+        """None when the text is no manifest of ours: torn, tampered with, or of another schema."""
+        try:
+            value: Any = json.loads(text)
+            if value["schema"] != SCHEMA:
+                return None
+            return cls(
+                id=CheckpointId(generation=int(value["generation"]), number=int(value["number"])),
+                run_id=str(value["run_id"]),
+                created_at=str(value["created_at"]),
+                files={
+                    str(p): FileEntry(sha256=str(f["sha256"]), size=int(f["size"])) for p, f in value["files"].items()
+                },
+            )
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+    def faults(self, found: Mapping[str, FileEntry]) -> list[str]:
+        """What is wrong with the files that are there, in words; empty: the checkpoint is whole."""
+        wrong = [f"{path} is missing" for path in sorted(self.files.keys() - found.keys())]
+        wrong += [
+            f"{path} does not match its sha256"
+            for path, entry in sorted(self.files.items())
+            if path in found and found[path] != entry
+        ]
+        return wrong
+
+
+def unchanged(manifest: Manifest | None, found: Mapping[str, FileEntry]) -> bool:
+    """Whether a commit would add nothing to the newest one."""
+    return manifest is not None and dict(manifest.files) == dict(found)
+
+
+def to_prune(ids: Sequence[CheckpointId], keep: int) -> list[CheckpointId]:
+    """The checkpoints that retention gives up, oldest first; the newest `keep` (at least one) stay."""
+    return sorted(ids)[: -max(keep, 1)]
+
+
+def best_interval_minutes(save_seconds: float, hours_between_preemptions: float) -> float:
+    """How often to write a checkpoint: Young's first-order optimum with Daly's correction.
+
+    Source: J. T. Daly, "A higher order estimate of the optimum checkpoint interval", FGCS 22 (2006), equation 37.
+    """
+    between = hours_between_preemptions * 3600
+    if save_seconds >= 2 * between:
+        return between / 60
+    ratio = save_seconds / (2 * between)
+    seconds = math.sqrt(2 * save_seconds * between) * (1 + math.sqrt(ratio) / 3 + ratio / 9) - save_seconds
+    return seconds / 60

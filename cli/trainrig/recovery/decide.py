@@ -1,0 +1,136 @@
+"""What to do next about a run, from facts alone: observe, decide, act.
+
+The rules, first match wins:
+1. every rank ended well: finish. A job that failed: ask the cloud first; a node that is gone makes it a lost node, a
+   node that lives makes it the job's own failure, tried again only for the exit codes that the job names.
+2. notice: save. Silence: wait, prepare, ask the cloud.
+3. a lost rig is replaced unless a limit says stop: budget, deadline, a set count, or no progress.
+4. the replacement's market follows the deadline (`market_for`).
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+
+from trainrig.model.money import dollars
+from trainrig.model.offer import Market
+from trainrig.recovery.facts import (
+    Action,
+    AskCloud,
+    Continue,
+    Facts,
+    Fail,
+    Finish,
+    Observation,
+    Prepare,
+    Replace,
+    RestartJob,
+    Save,
+    Stop,
+)
+
+PREPARE_SECONDS = 20
+ASK_SECONDS = 60
+NO_PROGRESS_LIMIT = 3  # recoveries in a row that committed nothing: the job does not fit its machine or its market
+SETUP_LIMIT = 3  # rigs in a row that never started the job
+# Spot while obtainable, on-demand once the work left fills this share of the time left. 0.85 beat the published
+# policies in one zone on 1,080 runs; a tighter deadline than that raises it to the job's own share (work / window).
+ON_DEMAND_SHARE = Decimal("0.85")
+
+
+def decide(facts: Facts) -> Action:
+    """The next action for a run; pure and total."""
+    match facts.observation:
+        case Observation.JOB_DONE:
+            return Finish()
+        case Observation.JOB_FAILED:
+            return _job_failed(facts)
+        case Observation.SETUP_FAILED:
+            return _setup_failed(facts)
+        case Observation.NOTICE:
+            return Save()
+        case Observation.SILENT:
+            return _silent(facts)
+        case Observation.HEALTHY:
+            return _over_limit(facts) or Continue()
+
+
+def market_for(facts: Facts) -> Market | None:
+    """On-demand when the deadline asks for it or spot is not to be had; None leaves the choice to the cost."""
+    if not facts.spot_obtainable:
+        return Market.ON_DEMAND
+    if facts.limits.deadline is None or facts.work_left_hours is None or facts.work_hours is None:
+        return None
+    left = _hours(facts.limits.deadline - facts.now)
+    window = _hours(facts.limits.deadline - facts.started_at)
+    # One more changeover is paid before any work is done, and a spot node may have to pay it again.
+    need = facts.work_left_hours + facts.changeover_hours
+    if left <= 0 or window <= 0:
+        return Market.ON_DEMAND
+    share = max(facts.work_hours / window, ON_DEMAND_SHARE)
+    if need / left > share or need + 2 * facts.changeover_hours > left:
+        return Market.ON_DEMAND
+    return None
+
+
+def _job_failed(facts: Facts) -> Action:
+    if facts.nodes_alive is None:
+        return AskCloud()
+    if not facts.nodes_alive:
+        return _replace(facts, "a node was lost while the job ran")
+    code = 1 if facts.job_exit_code is None else facts.job_exit_code
+    if code not in facts.limits.on_exit_codes:
+        return Fail(job_exit_code=code)
+    stop = _over_limit(facts) or _stuck(facts)
+    if isinstance(stop, Stop) and stop.limit == "no_progress":
+        return Fail(job_exit_code=code)  # it is the job that fails each time; say so with its own code
+    return stop or RestartJob()
+
+
+def _setup_failed(facts: Facts) -> Action:
+    if facts.setup_failures >= SETUP_LIMIT:
+        return Stop(limit="setup", reason=f"{facts.setup_failures} rigs in a row never started the job")
+    return _replace(facts, "the rig could not be set up")
+
+
+def _silent(facts: Facts) -> Action:
+    if facts.silent_seconds < PREPARE_SECONDS:
+        return Continue()
+    if facts.nodes_alive is False:
+        return _replace(facts, "a node was lost without notice")
+    if facts.silent_seconds < ASK_SECONDS:
+        return Prepare()
+    return AskCloud() if facts.nodes_alive is None else Continue()
+
+
+def _replace(facts: Facts, reason: str) -> Action:
+    return _over_limit(facts) or _stuck(facts) or Replace(market=market_for(facts), reason=reason)
+
+
+def _over_limit(facts: Facts) -> Stop | None:
+    limits = facts.limits
+    if limits.budget_usd is not None and facts.spent_usd >= limits.budget_usd:
+        return Stop(
+            limit="budget", reason=f"spent {dollars(facts.spent_usd)} of a budget of {dollars(limits.budget_usd)}"
+        )
+    if limits.deadline is not None and facts.now >= limits.deadline:
+        return Stop(limit="deadline", reason=f"the deadline {limits.deadline.isoformat()} has passed")
+    return None
+
+
+def _stuck(facts: Facts) -> Stop | None:
+    """Limits that hold only when something has to be done again."""
+    limit = facts.limits.max_recoveries
+    if limit is not None and facts.recoveries >= limit:
+        return Stop(limit="max_recoveries", reason=f"recovered {facts.recoveries} times, {limit} are allowed")
+    if facts.recoveries_without_progress >= NO_PROGRESS_LIMIT:
+        return Stop(
+            limit="no_progress",
+            reason=f"{facts.recoveries_without_progress} recoveries in a row without a new checkpoint",
+        )
+    return None
+
+
+def _hours(span: timedelta) -> Decimal:
+    return Decimal(str(span.total_seconds())) / 3600
