@@ -1,0 +1,157 @@
+"""Checkpoints committed into a directory: the store of rigs that have no bucket.
+
+Layout under the root: `<generation>-<number>/` holds the files, `<generation>-<number>.json` the manifest, written
+last and once; `fence` the lowest generation that may still commit. Everything that changes the directory holds the
+lock file, so a second process, of an older generation or not, cannot slip in between check and write.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from filelock import FileLock
+
+from trainrig.errors import RigBusy
+from trainrig.model.clock import iso
+from trainrig.recovery.checkpoint import CheckpointId, FileEntry, Manifest, to_prune, unchanged
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Checkpoint:
+    manifest: Manifest
+    files: Path  # the directory that holds them
+
+
+class CheckpointDir:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def fence(self, generation: int) -> None:
+        """From now on only `generation` and later ones may commit: nodes of older ones may still be alive.
+
+        Raises:
+            RigBusy: a later generation has already taken over.
+        """
+        with self._locked():
+            current = self._fence()
+            if generation < current:
+                raise RigBusy(
+                    f"generation {generation} of this run was replaced by generation {current}",
+                    hint="another trainrig process goes on with this run; trainrig status shows it",
+                )
+            _write(self.root / "fence", str(generation))
+
+    def commit(self, source: Path, *, run_id: str, generation: int, now: datetime) -> Manifest | None:
+        """Makes the files under `source` the newest checkpoint; None when nothing changed or nothing is there.
+
+        Files are hard-linked, so `source` must replace files and never write into them (rsync does).
+
+        Raises:
+            RigBusy: the generation is fenced off.
+        """
+        found = scan(source)
+        if not found:
+            return None
+        with self._locked():
+            if generation < self._fence():
+                raise RigBusy(f"generation {generation} of this run may not write checkpoints any more")
+            ids = self._ids()
+            last = self._manifest(ids[-1]) if ids else None
+            if unchanged(last, found):
+                return None
+            number = ids[-1].number + 1 if ids and ids[-1].generation == generation else 1
+            manifest = Manifest(
+                id=CheckpointId(generation=generation, number=number),
+                run_id=run_id,
+                created_at=iso(now),
+                files=found,
+            )
+            directory = self.root / str(manifest.id)
+            shutil.rmtree(directory, ignore_errors=True)  # left by a commit that was killed before its manifest
+            for path in found:
+                target = directory / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                _link(source / path, target)
+            _write(self.root / f"{manifest.id}.json", manifest.to_json())
+        return manifest
+
+    def newest(self) -> tuple[Checkpoint | None, list[str]]:
+        """The newest checkpoint whose files all match, and in words why newer ones were passed over."""
+        skipped: list[str] = []
+        for identity in reversed(self._ids()):
+            manifest = self._manifest(identity)
+            directory = self.root / str(identity)
+            faults = ["its manifest is torn"] if manifest is None else manifest.faults(scan(directory))
+            if manifest is not None and not faults:
+                return Checkpoint(manifest=manifest, files=directory), skipped
+            skipped.append(f"checkpoint {identity}: {'; '.join(faults[:3])}")
+        return None, skipped
+
+    def prune(self, keep: int) -> list[CheckpointId]:
+        """Deletes all but the newest `keep`; the manifest goes first, so a kill in between leaves no half one."""
+        with self._locked():
+            gone = to_prune(self._ids(), keep)
+            for identity in gone:
+                (self.root / f"{identity}.json").unlink()
+                shutil.rmtree(self.root / str(identity), ignore_errors=True)
+        return gone
+
+    def _ids(self) -> list[CheckpointId]:
+        names = (CheckpointId.parse(p.stem) for p in self.root.glob("*.json"))
+        return sorted(i for i in names if i is not None)
+
+    def _manifest(self, identity: CheckpointId) -> Manifest | None:
+        return Manifest.from_json((self.root / f"{identity}.json").read_text(encoding="utf-8", errors="replace"))
+
+    def _fence(self) -> int:
+        try:
+            return int((self.root / "fence").read_text())
+        except (FileNotFoundError, ValueError):
+            return 0
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with FileLock(self.root / ".lock"):
+            yield
+
+
+def scan(directory: Path) -> dict[str, FileEntry]:
+    """Relative path -> content of every regular file; empty when the directory is not there."""
+    found = {}
+    for path in sorted(directory.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            digest = hashlib.sha256()
+            with path.open("rb") as f:
+                while block := f.read(_BLOCK):
+                    digest.update(block)
+            found[path.relative_to(directory).as_posix()] = FileEntry(
+                sha256=digest.hexdigest(), size=path.stat().st_size
+            )
+    return found
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another file system, or one without hard links
+        shutil.copy2(source, target)
+
+
+def _write(path: Path, text: str) -> None:
+    """Atomic, and on disk before it is visible."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with temporary.open("w", encoding="utf-8") as f:
+        f.write(text)
+        f.flush()
+        os.fsync(f.fileno())
+    temporary.replace(path)
