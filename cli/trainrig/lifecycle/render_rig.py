@@ -1,0 +1,98 @@
+"""Writes the Terraform root of one rig attempt into a folder, where trainrig and plain `terraform` both work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from trainrig import assets
+from trainrig.clouds import registry
+from trainrig.errors import NotBuilt
+from trainrig.model.environment import Environment
+from trainrig.model.job import Job
+from trainrig.render import job_document, root, tfvars
+from trainrig.render.request import RigRequest
+
+# What a module's folder holds for its developers alone.
+_NOT_SHIPPED = {"tests", ".terraform", "README.md", ".terraform.lock.hcl"}
+
+
+def render_rig(
+    request: RigRequest,
+    *,
+    job: Job,
+    environment: Environment,
+    out: Path,
+    attempt: str = "1-1",
+    provider_version: str | None = None,
+) -> dict[str, str]:
+    """Renders into `out`, a new folder or one that an earlier render wrote; state and plugins there stay.
+
+    `attempt` (`<generation>-<attempt>`) keeps the remote states of a rig's attempts apart. Returns the files that it
+    wrote, `path -> text`.
+    """
+    files = files_of(request, job=job, environment=environment, attempt=attempt, provider_version=provider_version)
+    write(files, out)
+    cloud = request.candidate.offer.cloud
+    if registry.has(cloud, "provider"):
+        registry.provider(cloud).lay_plugin(out)
+    return files
+
+
+def files_of(
+    request: RigRequest,
+    *,
+    job: Job,
+    environment: Environment,
+    attempt: str = "1-1",
+    provider_version: str | None = None,
+) -> dict[str, str]:
+    """The rendered root as data."""
+    cloud = request.candidate.offer.cloud
+    module_files = module(cloud)
+    own = registry.tfvars(cloud).tfvars(request) if registry.has(cloud, "tfvars") else {}
+    return root.render_root(
+        cloud=cloud,
+        template=_template(cloud),
+        module_files=module_files,
+        tfvars=tfvars.tfvars(request, own, root.declared(module_files)),
+        backend=environment.state,
+        state_key=f"{request.identity.resource_prefix}/{attempt}",
+        provider_version=provider_version,
+        documents={"job.json": job_document.to_document(job)},
+    )
+
+
+def module(cloud: str) -> dict[str, str]:
+    """The files of a cloud's rig module by relative path."""
+    folder = assets.path("terraform") / "modules" / cloud
+    if not folder.is_dir():
+        raise NotBuilt(f"{cloud}: there is no Terraform module yet")
+    return {
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not _NOT_SHIPPED & set(path.relative_to(folder).parts)
+    }
+
+
+def _template(cloud: str) -> str:
+    path = assets.path("templates") / "roots" / f"{cloud}.tf.j2"
+    if not path.is_file():
+        raise NotBuilt(f"{cloud}: there is no root template yet")
+    return path.read_text(encoding="utf-8")
+
+
+def write(files: Mapping[str, str], out: Path) -> None:
+    """Each file appears whole or not at all, readable by its owner alone; files of an older render disappear."""
+    out.mkdir(parents=True, exist_ok=True, mode=0o700)
+    stale = [p for p in out.glob("module/**/*") if p.is_file()] + [out / "backend.tf.json"]
+    for path in stale:
+        if path.relative_to(out).as_posix() not in files:
+            path.unlink(missing_ok=True)
+    for name, text in files.items():
+        path = out / name
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        temporary = path.with_name(f".{path.name}.new")
+        temporary.touch(mode=0o600)
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.replace(path)
