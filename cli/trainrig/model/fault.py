@@ -19,7 +19,10 @@ class FaultClass(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FaultRule:
-    """`pattern` is searched in the summary and detail of a Terraform diagnostic; the first rule that matches wins."""
+    """`pattern` is searched in the summary and detail of a Terraform diagnostic; the first rule that matches wins.
+
+    `meaning` may hold `{name}` for a named group of the pattern: the quota that is used up, the missing permission.
+    """
 
     pattern: re.Pattern[str]
     fault: FaultClass
@@ -33,6 +36,7 @@ def rule(pattern: str, fault: FaultClass, meaning: str) -> FaultRule:
 def classify(text: str, rules: tuple[FaultRule, ...]) -> tuple[FaultClass, str]:
     """The class of an error text, and what it means in words."""
     for r in rules:
-        if r.pattern.search(text):
-            return r.fault, r.meaning
+        found = r.pattern.search(text)
+        if found:
+            return r.fault, r.meaning.format_map(found.groupdict(default=""))
     return FaultClass.UNCLASSIFIED, "trainrig does not know this error"
