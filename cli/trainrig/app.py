@@ -108,6 +108,8 @@ def run(argv: Sequence[str]) -> int:
     """Runs one command line and returns its exit code; the single place where errors are caught."""
     try:
         result = get_command(app).main(args=list(argv), prog_name="trainrig", standalone_mode=False)
+        if result == errors.Interrupted.exit_code:  # typer turns a KeyboardInterrupt into this result
+            raise KeyboardInterrupt
     except errors.RigError as error:
         _report(error, argv)
         return error.exit_code

@@ -148,7 +148,7 @@ class Stream:
             code = self._process.wait(timeout_seconds)
         except subprocess.TimeoutExpired:
             raise CommandFailed(f"{shown(self.command)} is still running") from None
-        self._drain.join(1)
+        self._close()
         return code
 
     def signal(self, sig: signal.Signals) -> None:
@@ -159,6 +159,7 @@ class Stream:
     def kill(self) -> None:
         kill_group(self._process.pid)
         self._process.wait()
+        self._close()
 
     @property
     def running(self) -> bool:
@@ -167,6 +168,13 @@ class Stream:
     @property
     def stderr(self) -> str:
         return "\n".join(self._stderr)
+
+    def _close(self) -> None:
+        self._drain.join(1)  # a grandchild may hold stderr open for ever
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        if self._process.stderr is not None and not self._drain.is_alive():
+            self._process.stderr.close()
 
     def _read_stderr(self) -> None:
         assert self._process.stderr is not None
