@@ -10,7 +10,7 @@ from trainrig.clouds import registry
 from trainrig.errors import NotBuilt
 from trainrig.model.environment import Environment
 from trainrig.model.job import Job
-from trainrig.render import job_document, root, tfvars
+from trainrig.render import cloud_init, job_document, root, tfvars
 from trainrig.render.request import RigRequest
 
 # What a module's folder holds for its developers alone.
@@ -49,13 +49,16 @@ def files_of(
 ) -> dict[str, str]:
     """The rendered root as data."""
     cloud = request.candidate.offer.cloud
-    module_files = module(cloud)
+    module_files, template = module(cloud), _template(cloud)
+    inputs = (*root.declared(module_files["variables.tf"]), *root.declared(template))
     own = registry.tfvars(cloud).tfvars(request) if registry.has(cloud, "tfvars") else {}
+    if "cloud_init" in inputs:
+        own["cloud_init"] = cloud_init.cloud_init(_read("configure/cloud-init.yaml.j2"), request)
     return root.render_root(
         cloud=cloud,
-        template=_template(cloud),
+        template=template,
         module_files=module_files,
-        tfvars=tfvars.tfvars(request, own, root.declared(module_files)),
+        tfvars=tfvars.tfvars(request, own, inputs),
         backend=environment.state,
         state_key=f"{request.identity.resource_prefix}/{attempt}",
         provider_version=provider_version,
@@ -76,10 +79,13 @@ def module(cloud: str) -> dict[str, str]:
 
 
 def _template(cloud: str) -> str:
-    path = assets.path("templates") / "roots" / f"{cloud}.tf.j2"
-    if not path.is_file():
+    if not (assets.path("templates") / "roots" / f"{cloud}.tf.j2").is_file():
         raise NotBuilt(f"{cloud}: there is no root template yet")
-    return path.read_text(encoding="utf-8")
+    return _read(f"roots/{cloud}.tf.j2")
+
+
+def _read(template: str) -> str:
+    return (assets.path("templates") / template).read_text(encoding="utf-8")
 
 
 def write(files: Mapping[str, str], out: Path) -> None:

@@ -35,3 +35,4 @@ class RigRequest:
     read_only_urls: tuple[str, ...] = ()
     existing_network: Mapping[str, str] = field(default_factory=dict)  # the cloud's own ids; empty: make one
     reservation: str | None = None
+    account: Mapping[str, str] = field(default_factory=dict)  # of the environment: profile, project, subscription, ...

@@ -27,9 +27,10 @@ _VARIABLE = re.compile(r'^variable "([a-z0-9_]+)" \{', re.MULTILINE)
 _SETTING = re.compile(r"[A-Za-z0-9._:/@=+,-]*")
 
 
-def declared(module_files: Mapping[str, str]) -> tuple[str, ...]:
-    """The variables of a module, in the order of its variables.tf."""
-    return tuple(_VARIABLE.findall(module_files["variables.tf"]))
+def declared(text: str) -> tuple[str, ...]:
+    """The variables that a Terraform file declares, in its order: a module's variables.tf, or a root template, which
+    adds what only a provider block needs."""
+    return tuple(_VARIABLE.findall(text))
 
 
 def render_root(
@@ -50,7 +51,7 @@ def render_root(
     """
     if "variables.tf" not in module_files:
         raise RigError(f"the {cloud} module has no variables.tf")
-    context: dict[str, Any] = {"cloud": cloud, "arguments": _arguments(declared(module_files))}
+    context: dict[str, Any] = {"cloud": cloud, "arguments": _arguments(declared(module_files["variables.tf"]))}
     if provider_version is not None:
         context["provider_version"] = provider_version
     jinja = Environment(

@@ -1,0 +1,90 @@
+# What a node may do in the account: write its run's checkpoints, read its inputs. It cannot end itself through the API and
+# needs no right to: a shutdown terminates it.
+
+resource "aws_iam_role" "node" {
+  count = local.has_identity ? 1 : 0
+
+  name                 = var.rig.id
+  path                 = "/trainrig/"
+  description          = "Nodes of the rig ${var.rig.id}"
+  permissions_boundary = var.permissions_boundary
+  tags                 = local.labels
+
+  assume_role_policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Effect    = "Allow"
+      Action    = "sts:AssumeRole"
+      Principal = { Service = "ec2.amazonaws.com" }
+    }]
+  })
+}
+
+resource "aws_iam_role_policy" "node" {
+  count = local.has_identity ? 1 : 0
+
+  name = "data"
+  role = aws_iam_role.node[0].name
+
+  policy = jsonencode({
+    Version   = "2012-10-17"
+    Statement = concat(local.write_statements, local.read_statements, local.key_statements)
+  })
+}
+
+resource "aws_iam_instance_profile" "node" {
+  count = local.has_identity ? 1 : 0
+
+  name = var.rig.id
+  path = "/trainrig/"
+  role = aws_iam_role.node[0].name
+  tags = local.labels
+}
+
+locals {
+  partition = startswith(var.region, "us-gov-") ? "aws-us-gov" : startswith(var.region, "cn-") ? "aws-cn" : "aws"
+  s3        = "arn:${local.partition}:s3:::"
+
+  write_statements = local.checkpoint == null ? [] : [
+    {
+      Sid      = "Checkpoints"
+      Effect   = "Allow"
+      Action   = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts"]
+      Resource = "${local.s3}${local.checkpoint.bucket}/${local.checkpoint.prefix}/*"
+    },
+    {
+      Sid       = "ListCheckpoints"
+      Effect    = "Allow"
+      Action    = ["s3:ListBucket"]
+      Resource  = "${local.s3}${local.checkpoint.bucket}"
+      Condition = { StringLike = { "s3:prefix" = ["${local.checkpoint.prefix}/*"] } }
+    },
+  ]
+
+  read_statements = flatten([
+    for i, input in local.inputs : [
+      {
+        Sid    = "Input${i}"
+        Effect = "Allow"
+        Action = ["s3:GetObject"]
+        # An URL may name one object or a folder.
+        Resource = [for key in input.prefix == "" ? ["*"] : [input.prefix, "${input.prefix}/*"] : "${local.s3}${input.bucket}/${key}"]
+      },
+      {
+        Sid       = "ListInput${i}"
+        Effect    = "Allow"
+        Action    = ["s3:ListBucket"]
+        Resource  = "${local.s3}${input.bucket}"
+        Condition = { StringLike = { "s3:prefix" = [input.prefix == "" ? "*" : "${input.prefix}/*"] } }
+      },
+    ]
+  ])
+
+  key_statements = var.checkpoint_kms_key_arn == null || local.checkpoint == null ? [] : [{
+    Sid       = "CheckpointKey"
+    Effect    = "Allow"
+    Action    = ["kms:Decrypt", "kms:GenerateDataKey"]
+    Resource  = var.checkpoint_kms_key_arn
+    Condition = { StringEquals = { "kms:ViaService" = "s3.${var.region}.amazonaws.com" } }
+  }]
+}
