@@ -95,10 +95,10 @@ def _setup_failed(facts: Facts) -> Action:
 
 
 def _silent(facts: Facts) -> Action:
+    if facts.nodes_alive is False:  # a refused connection made the watcher ask early
+        return _replace(facts, "a node was lost without notice")
     if facts.silent_seconds < PREPARE_SECONDS:
         return Continue()
-    if facts.nodes_alive is False:
-        return _replace(facts, "a node was lost without notice")
     if facts.silent_seconds < ASK_SECONDS:
         return Prepare()
     return AskCloud() if facts.nodes_alive is None else Continue()

@@ -41,6 +41,10 @@ PAST_BUDGET = Limits(budget_usd=Decimal(10))
         (replace(BASE, observation=Observation.SILENT, silent_seconds=20), Prepare()),
         (replace(BASE, observation=Observation.SILENT, silent_seconds=60), AskCloud()),
         (replace(BASE, observation=Observation.SILENT, silent_seconds=61, nodes_alive=True), Continue()),
+        (
+            replace(BASE, observation=Observation.SILENT, silent_seconds=1, nodes_alive=False),
+            Replace(market=None, reason="a node was lost without notice"),
+        ),
         (replace(BASE, observation=Observation.JOB_FAILED, job_exit_code=3), AskCloud()),
         (replace(BASE, observation=Observation.JOB_FAILED, job_exit_code=3, nodes_alive=True), Fail(job_exit_code=3)),
         (
