@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from trainrig.model.node import Node
 from trainrig.model.offer import Market, Offer
 from trainrig.model.placement import Candidate, CostParts
 from trainrig.model.rig import RigIdentity
@@ -71,3 +72,15 @@ def request(*, nodes: int = 1, offer_changes: dict[str, Any] | None = None, **ch
         "lease_seconds": 86400,
     }
     return RigRequest(**{**values, **changes})
+
+
+def node(rank: int = 0) -> Node:
+    return Node(
+        rank=rank,
+        name=f"node-{rank}",
+        public_ip="192.0.2.1",
+        private_ip=f"10.0.0.{rank + 2}",
+        instance_id=f"i-{rank}",
+        ssh_user="root",
+        ssh_port=22,
+    )

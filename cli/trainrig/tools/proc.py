@@ -14,6 +14,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from trainrig.errors import CommandFailed, MissingTool
 from trainrig.model.process import Command, Outcome
@@ -180,6 +181,63 @@ class Stream:
         assert self._process.stderr is not None
         for line in self._process.stderr:
             self._stderr.append(mask(line.rstrip("\n"), self.command.secrets))
+
+
+class LoggedStream:
+    """A child that writes stdout and stderr into a file, read from there line by line while it runs.
+
+    With a pipe, a child that outlives us dies of SIGPIPE at its next word. Terraform must not: what it was creating
+    would be lost from state. With a file it finishes, and its log is there for whoever comes next.
+    """
+
+    def __init__(self, command: Command, log: Path, *, poll_seconds: float = 0.02) -> None:
+        self.command = command
+        self.log = log
+        self._poll_seconds = poll_seconds
+        self._offset = log.stat().st_size if log.exists() else 0
+        descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            self._process = subprocess.Popen(
+                [find(command.argv[0]), *command.argv[1:]],
+                cwd=command.cwd,
+                env=environment(command.env),
+                stdin=subprocess.DEVNULL,
+                stdout=descriptor,
+                stderr=descriptor,
+                start_new_session=True,
+            )
+        finally:
+            os.close(descriptor)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def lines(self) -> Iterator[str]:
+        """Every line that this child writes, masked, until it has ended."""
+        with self.log.open("rb") as f:
+            f.seek(self._offset)
+            rest = b""
+            while True:
+                ended = self._process.poll() is not None
+                chunk = f.read()
+                *whole, rest = (rest + chunk).split(b"\n")
+                for line in whole:
+                    yield mask(line.decode("utf-8", "replace"), self.command.secrets)
+                if not ended and not chunk:
+                    time.sleep(self._poll_seconds)
+                elif ended and not chunk:
+                    break
+            if rest:
+                yield mask(rest.decode("utf-8", "replace"), self.command.secrets)
+
+    def wait(self) -> int:
+        return self._process.wait()
+
+    def signal(self, sig: signal.Signals) -> None:
+        """Sends `sig` to the child alone, not to its group."""
+        if self._process.poll() is None:
+            self._process.send_signal(sig)
 
 
 def stream(command: Command, on_line: Callable[[str], None], *, check: bool = True) -> int:

@@ -1,0 +1,149 @@
+"""The SQLite file that the journal and the ledger share: one a TRAINRIG_HOME, readable by its owner alone."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from trainrig.errors import RigError, StateTooNew
+
+FILE = "trainrig.db"
+BUSY_SECONDS = 30
+
+# One entry a schema version, applied in order; an entry that was released is never edited.
+MIGRATIONS = (
+    """
+    CREATE TABLE rigs (
+        run_id      TEXT PRIMARY KEY,
+        name        TEXT NOT NULL,
+        owner       TEXT NOT NULL,
+        project     TEXT NOT NULL,
+        environment TEXT NOT NULL,
+        labels      TEXT NOT NULL CHECK (json_valid(labels)),
+        expires_at  INTEGER NOT NULL,
+        state       TEXT NOT NULL,
+        clean       INTEGER NOT NULL DEFAULT 0 CHECK (clean IN (0, 1)),
+        created_at  INTEGER NOT NULL,
+        details     TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(details))
+    ) STRICT;
+    -- a name may come back once nothing of its last rig is left
+    CREATE UNIQUE INDEX one_live_rig_a_name ON rigs (name) WHERE clean = 0;
+
+    CREATE TABLE attempts (
+        run_id         TEXT NOT NULL REFERENCES rigs (run_id),
+        generation     INTEGER NOT NULL,
+        number         INTEGER NOT NULL,
+        cloud          TEXT NOT NULL,
+        region         TEXT NOT NULL,
+        zone           TEXT,
+        instance_type  TEXT NOT NULL,
+        market         TEXT NOT NULL,
+        nodes          INTEGER NOT NULL,
+        price_hour_usd TEXT NOT NULL,
+        state          TEXT NOT NULL,
+        fault          TEXT,
+        reason         TEXT NOT NULL DEFAULT '',
+        node_list      TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(node_list)),
+        started_at     INTEGER NOT NULL,
+        ended_at       INTEGER,
+        PRIMARY KEY (run_id, generation, number)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE events (
+        id     INTEGER PRIMARY KEY,
+        at     INTEGER NOT NULL,
+        run_id TEXT NOT NULL,
+        kind   TEXT NOT NULL,
+        data   TEXT NOT NULL CHECK (json_valid(data))
+    ) STRICT;
+    CREATE INDEX events_of_run ON events (run_id, id);
+    CREATE TRIGGER events_stay BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
+    CREATE TRIGGER events_remain BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
+
+    CREATE TABLE cooldowns (
+        cloud         TEXT NOT NULL,
+        region        TEXT NOT NULL,
+        zone          TEXT NOT NULL DEFAULT '',
+        instance_type TEXT NOT NULL DEFAULT '',
+        market        TEXT NOT NULL,
+        reason        TEXT NOT NULL,
+        until         INTEGER NOT NULL,
+        PRIMARY KEY (cloud, region, zone, instance_type, market)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE charges (
+        run_id         TEXT NOT NULL,
+        generation     INTEGER NOT NULL,
+        number         INTEGER NOT NULL,
+        nodes          INTEGER NOT NULL,
+        price_hour_usd TEXT NOT NULL,
+        started_at     INTEGER NOT NULL,
+        ended_at       INTEGER,
+        PRIMARY KEY (run_id, generation, number)
+    ) STRICT, WITHOUT ROWID;
+    """,
+)
+
+
+def connect(home: Path) -> sqlite3.Connection:
+    """An open, migrated database in autocommit mode; use `transaction` for more than one statement.
+
+    Raises:
+        StateTooNew: a newer trainrig has written it.
+        RigError: it cannot be opened or written.
+    """
+    path = home / FILE
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.touch(mode=0o600)
+        db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        db.row_factory = sqlite3.Row
+        _prepare(db, path)
+    except (OSError, sqlite3.OperationalError) as error:
+        raise RigError(
+            f"cannot use {path}: {error}", hint="is the disk full, or TRAINRIG_HOME not writable?"
+        ) from error
+    return db
+
+
+def _prepare(db: sqlite3.Connection, path: Path) -> None:
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = FULL")  # an intent must be on disk before the cloud hears of it
+    db.execute("PRAGMA foreign_keys = ON")
+    if _version(db) < len(MIGRATIONS):
+        with transaction(db):
+            for number, script in enumerate(MIGRATIONS[_version(db) :], start=_version(db) + 1):
+                for statement in _statements(script):
+                    db.execute(statement)
+                db.execute(f"PRAGMA user_version = {number}")
+    if _version(db) > len(MIGRATIONS):
+        db.close()
+        raise StateTooNew(f"{path} was written by a newer trainrig", hint="update trainrig")
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script; executescript would commit the transaction that they belong to."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+@contextlib.contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing, with the write lock taken at its start, so that two writers queue and never deadlock."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")

@@ -1,0 +1,81 @@
+"""One rig, one writer. The kernel drops the lock when its holder dies; the note beside it says who holds it."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import json
+import os
+import socket
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from trainrig.errors import RigBusy
+from trainrig.model.clock import iso, utc_now
+from trainrig.store.workdir import write_atomic
+
+LOCK = "rig.lock"
+NOTE = "rig.lock.json"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Holder:
+    who: str
+    where: str  # host name
+    since: str
+    pid: int
+    verb: str
+
+    def __str__(self) -> str:
+        return f"{self.who} on {self.where}, {self.verb} since {self.since}, pid {self.pid}"
+
+
+@contextlib.contextmanager
+def hold(directory: Path, verb: str, *, wait_seconds: float = 0) -> Iterator[None]:
+    """The right to change the rig of this directory.
+
+    Raises:
+        RigBusy: somebody else has it; the error says who.
+    """
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lock = FileLock(directory / LOCK, mode=0o600)
+    try:
+        lock.acquire(timeout=wait_seconds)
+    except Timeout:
+        current = holder(directory)
+        raise RigBusy(
+            f"the rig is in use by {current or 'another process'}",
+            hint="wait for it, or stop it with one SIGINT and wait for its end",
+            details=asdict(current) if current else {},
+        ) from None
+    note = directory / NOTE
+    try:
+        mine = Holder(
+            who=getpass.getuser(), where=socket.gethostname(), since=iso(utc_now()), pid=os.getpid(), verb=verb
+        )
+        write_atomic(note, json.dumps(asdict(mine)).encode())
+        yield
+    finally:
+        note.unlink(missing_ok=True)
+        lock.release()
+
+
+def holder(directory: Path) -> Holder | None:
+    """Who says to hold the lock; a note that was left behind by a dead process is reported too."""
+    try:
+        return Holder(**json.loads((directory / NOTE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def held(directory: Path) -> bool:
+    """Whether a living process of this machine holds the lock."""
+    lock = FileLock(directory / LOCK, mode=0o600)
+    try:
+        with lock.acquire(timeout=0):
+            return False
+    except Timeout:
+        return True

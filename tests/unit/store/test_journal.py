@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import sqlite3
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.rigs import NOW, candidate, identity, node
+from trainrig.errors import RigBusy, RigUnknown, StateTooNew
+from trainrig.model.fault import FaultClass
+from trainrig.model.rig import RigState
+from trainrig.store import db
+from trainrig.store.journal import AttemptState, Journal
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    journal = Journal(tmp_path, now=lambda: NOW)
+    yield journal
+    journal.close()
+
+
+def test_an_identity_comes_back_as_it_went_in(journal: Journal) -> None:
+    journal.intend(identity(), details={"job": "finetune"})
+    assert journal.find("finetune").identity == identity()
+    assert journal.find("abcd2345").identity == identity()
+
+
+def test_intending_the_same_rig_twice_is_intending_it_once(journal: Journal) -> None:
+    journal.intend(identity(), details={})
+    journal.intend(identity(), details={})
+    assert len(journal.rigs()) == 1
+
+
+def test_a_name_is_taken_until_its_rig_is_proven_gone(journal: Journal) -> None:
+    journal.intend(identity(run_id="first222"), details={})
+    with pytest.raises(RigBusy, match="first222"):
+        journal.intend(identity(run_id="second22"), details={})
+    journal.set_state("first222", RigState.FAILED)
+    with pytest.raises(RigBusy):
+        journal.intend(identity(run_id="second22"), details={})
+    journal.set_state("first222", RigState.DESTROYED, clean=True)
+    journal.intend(identity(run_id="second22"), details={})
+    assert journal.find("finetune").run_id == "second22"
+    assert [r.run_id for r in journal.rigs()] == ["second22"]
+    assert {r.run_id for r in journal.rigs(all_rigs=True)} == {"first222", "second22"}
+
+
+def test_an_unknown_rig_is_named(journal: Journal) -> None:
+    with pytest.raises(RigUnknown, match="nobody"):
+        journal.find("nobody")
+
+
+def test_attempts_count_up_within_a_generation(journal: Journal) -> None:
+    journal.intend(identity(), details={})
+    first = journal.start_attempt("abcd2345", 1, candidate(zone="z-a"))
+    second = journal.start_attempt("abcd2345", 1, candidate(zone="z-b"))
+    third = journal.start_attempt("abcd2345", 2, candidate(zone="z-c"))
+    assert [(a.generation, a.number, a.zone) for a in journal.attempts("abcd2345")] == [
+        (1, 1, "z-a"),
+        (1, 2, "z-b"),
+        (2, 1, "z-c"),
+    ]
+    assert {a.state for a in (first, second, third)} == {AttemptState.INTENDED}
+
+
+def test_what_an_attempt_failed_on_outlives_its_rollback(journal: Journal) -> None:
+    journal.intend(identity(), details={})
+    attempt = journal.start_attempt("abcd2345", 1, candidate())
+    journal.update_attempt(attempt, AttemptState.ROLLING_BACK, fault=FaultClass.CAPACITY, reason="no A100 there")
+    ended = journal.update_attempt(attempt, AttemptState.GONE)
+    assert (ended.fault, ended.reason, ended.ended_at) == (FaultClass.CAPACITY, "no A100 there", NOW)
+
+
+def test_nodes_come_back_as_they_went_in(journal: Journal) -> None:
+    journal.intend(identity(), details={})
+    attempt = journal.start_attempt("abcd2345", 1, candidate(2))
+    up = journal.update_attempt(attempt, AttemptState.UP, nodes=[node(0), node(1)])
+    assert up.node_list == (node(0), node(1))
+
+
+def test_events_are_append_only(journal: Journal) -> None:
+    journal.intend(identity(), details={})
+    for statement in ("UPDATE events SET kind = 'x'", "DELETE FROM events"):
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+            journal.db.execute(statement)
+    assert [h.kind for h in journal.happenings("abcd2345")] == ["intended"]
+
+
+def test_only_the_owner_can_read_it(journal: Journal) -> None:
+    assert stat.S_IMODE((journal.home / db.FILE).stat().st_mode) == 0o600
+
+
+def test_a_newer_file_is_refused(tmp_path: Path) -> None:
+    Journal(tmp_path).close()
+    newer = sqlite3.connect(tmp_path / db.FILE)
+    newer.execute(f"PRAGMA user_version = {len(db.MIGRATIONS) + 1}")
+    newer.close()
+    with pytest.raises(StateTooNew):
+        Journal(tmp_path)
+
+
+def test_a_failed_transaction_leaves_nothing(journal: Journal) -> None:
+    def half() -> None:
+        with db.transaction(journal.db):
+            journal.append("abcd2345", "half", {})
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        half()
+    assert journal.happenings("abcd2345") == ()
