@@ -1,0 +1,90 @@
+"""Joins a job, its environment, a candidate and the lock into the request that a root is rendered from."""
+
+from __future__ import annotations
+
+from trainrig.errors import Unplaceable
+from trainrig.lifecycle import pins
+from trainrig.model.environment import Environment
+from trainrig.model.job import Job, Pins, ResourceOption
+from trainrig.model.offer import Offer
+from trainrig.model.placement import Candidate
+from trainrig.model.rig import RigIdentity
+from trainrig.render.images import ImageChoice, choose
+from trainrig.render.lockfile import Lock
+from trainrig.render.request import PinnedImage, RigRequest
+
+_BUCKETS = ("s3://", "gs://", "az://")
+
+
+def rig_request(
+    job: Job,
+    environment: Environment,
+    candidate: Candidate,
+    *,
+    identity: RigIdentity,
+    ssh_public_key: str,
+    ssh_ingress_cidrs: tuple[str, ...],
+    lock: Lock | None = None,
+) -> RigRequest:
+    """`lock` is the job's, read once for several candidates.
+
+    Raises:
+        Unplaceable: no machine image is locked that this candidate and the job's container can share.
+    """
+    offer = candidate.offer
+    option = option_of(job, offer)
+    policy = environment.policy(offer.cloud)
+    return RigRequest(
+        identity=identity,
+        candidate=candidate,
+        nodes=candidate.nodes,
+        disk_gb=option.disk_gb,
+        image=_image(job, environment, offer, lock),
+        ssh_public_key=ssh_public_key,
+        ssh_ingress_cidrs=environment.ssh_ingress or ssh_ingress_cidrs,
+        lease_seconds=min(job.lease_seconds or environment.lease_seconds, environment.max_lease_seconds),
+        checkpoint_prefix=_checkpoint_prefix(job, environment, identity),
+        read_only_urls=tuple(sorted({m.source for m in job.mounts if m.source and m.source.startswith(_BUCKETS)})),
+        existing_network=dict(policy.network) if policy else {},
+        reservation=option.reservation,
+        account=dict(policy.account) if policy else {},
+    )
+
+
+def image_choice(job: Job, environment: Environment, offer: Offer, lock: Lock | None = None) -> ImageChoice:
+    """The machine image for an offer, or the rejection that placement gives it."""
+    wanted = Pins(
+        driver=job.pins.driver or environment.pins.driver,
+        cuda=job.pins.cuda or environment.pins.cuda,
+    )
+    return choose(offer, job, wanted, pins.load_lock(job) if lock is None else lock, pins.matrix())
+
+
+def option_of(job: Job, offer: Offer) -> ResourceOption:
+    """The job's first option that an offer answers."""
+    for option in job.options:
+        wished = (option.cloud, option.region, option.zone, option.instance_type)
+        actual = (offer.cloud, offer.region, offer.zone, offer.instance_type)
+        if all(w is None or w == a for w, a in zip(wished, actual, strict=True)):
+            return option
+    return job.options[0]
+
+
+def _image(job: Job, environment: Environment, offer: Offer, lock: Lock | None) -> PinnedImage:
+    if offer.cloud == "local":
+        # The node image is made on this machine and named by the digest of its recipe; the provider knows it.
+        return PinnedImage(id="trainrig-node", name="trainrig-node")
+    choice = image_choice(job, environment, offer, lock)
+    if choice.image is None:
+        raise Unplaceable(
+            f"{offer.cloud} {offer.place} {offer.instance_type}: {choice.detail}",
+            details={"code": choice.code.value if choice.code else "no_image"},
+        )
+    return choice.image
+
+
+def _checkpoint_prefix(job: Job, environment: Environment, identity: RigIdentity) -> str | None:
+    store = (job.checkpoints.store if job.checkpoints else None) or environment.checkpoint_store
+    if store is None or not store.startswith(_BUCKETS):
+        return None
+    return f"{store.rstrip('/')}/{identity.run_id}/"

@@ -1,0 +1,182 @@
+"""The gate before any money: does this GPU work under this driver with this container's CUDA?
+
+The answer comes from data/cuda.yaml, which names its sources. What the table does not know is let through and said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trainrig.render.references import split
+
+Version = tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Architecture:
+    name: str
+    cuda_min: str
+    cuda_max: str | None  # None: still supported
+    open_module: bool  # the open kernel module drives it
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Matrix:
+    """data/cuda.yaml: GPU -> architecture, CUDA toolkit -> driver, both oldest first."""
+
+    version: int
+    toolkits: Mapping[str, str]
+    major_releases: Mapping[str, str]
+    gpus: Mapping[str, Architecture]
+    ngc: Mapping[str, str]
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Matrix:
+        kinds = {name: Architecture(name=name, **facts) for name, facts in data["architectures"].items()}
+        return cls(
+            version=data["version"],
+            toolkits=data["toolkits"],
+            major_releases=data["major_releases"],
+            gpus={gpu: kinds[kind] for gpu, kind in data["gpus"].items()},
+            ngc=data["ngc"],
+        )
+
+    def newest_cuda(self, driver: str) -> str | None:
+        """The newest toolkit that a driver fully runs; None: older than the table."""
+        known = [cuda for cuda, needed in self.toolkits.items() if version(driver) >= version(needed)]
+        return known[-1] if known else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mix:
+    """What is to work together; None: not known."""
+
+    gpu: str | None
+    driver: str | None
+    image_cuda: str | None = None
+    container_cuda: str | None = None
+    open_module: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """`reason` says why it cannot work, and `nearest` what would; `notes` are said either way."""
+
+    reason: str = ""
+    nearest: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def possible(self) -> bool:
+        return not self.reason
+
+
+def judge(mix: Mix, matrix: Matrix) -> Verdict:
+    if mix.gpu is None:
+        return Verdict()
+    architecture = matrix.gpus.get(mix.gpu)
+    if architecture is None:
+        return Verdict(notes=(f"{mix.gpu} is not in the CUDA table (version {matrix.version}); nothing was checked",))
+    if mix.driver is None:
+        return Verdict(reason=f"the image has no GPU driver for {mix.gpu}", nearest="an image with one")
+    return (
+        _module(mix, architecture)
+        or _driver(mix, architecture, matrix)
+        or _container(mix, architecture, matrix)
+        or Verdict(notes=_notes(mix, matrix))
+    )
+
+
+def _module(mix: Mix, architecture: Architecture) -> Verdict | None:
+    if architecture.open_module or not mix.open_module:
+        return None
+    return Verdict(
+        reason=f"the image's open kernel module does not drive {mix.gpu} ({architecture.name})",
+        nearest="an image with NVIDIA's proprietary kernel module",
+    )
+
+
+def _driver(mix: Mix, architecture: Architecture, matrix: Matrix) -> Verdict | None:
+    assert mix.driver is not None
+    needed = matrix.toolkits.get(architecture.cuda_min)
+    if needed and version(mix.driver) < version(needed):
+        return Verdict(
+            reason=f"driver {mix.driver} does not know {mix.gpu} ({architecture.name})",
+            nearest=f"driver {needed} or newer",
+        )
+    if mix.image_cuda and (refused := _toolkit(mix.image_cuda, mix.driver, matrix)):
+        return Verdict(reason=f"the image is at odds with itself: {refused.reason}", nearest=refused.nearest)
+    return None
+
+
+def _container(mix: Mix, architecture: Architecture, matrix: Matrix) -> Verdict | None:
+    cuda = mix.container_cuda
+    if cuda is None:
+        return None
+    assert mix.driver is not None
+    if version(cuda) < version(architecture.cuda_min):
+        return Verdict(
+            reason=f"CUDA {cuda} of the container makes no code for {mix.gpu} ({architecture.name})",
+            nearest=f"a container with CUDA {architecture.cuda_min} or newer",
+        )
+    if architecture.cuda_max and version(cuda) > version(architecture.cuda_max):
+        return Verdict(
+            reason=f"CUDA {cuda} of the container has dropped {mix.gpu} ({architecture.name})",
+            nearest=f"a container with CUDA {architecture.cuda_max} or older",
+        )
+    return _toolkit(cuda, mix.driver, matrix)
+
+
+def _toolkit(cuda: str, driver: str, matrix: Matrix) -> Verdict | None:
+    """A toolkit runs under the driver of its own major release, or a newer one."""
+    needed = matrix.major_releases.get(cuda.partition(".")[0])
+    if needed is None or version(driver) >= version(needed):
+        return None
+    newest = matrix.newest_cuda(driver)
+    return Verdict(
+        reason=f"CUDA {cuda} needs driver {needed} or newer, and the image has {driver}",
+        nearest=f"a container with CUDA {newest} or older, or an image with driver {needed} or newer"
+        if newest
+        else f"an image with driver {needed} or newer",
+    )
+
+
+def _notes(mix: Mix, matrix: Matrix) -> tuple[str, ...]:
+    if mix.container_cuda is None:
+        return ("the container does not say which CUDA it has; set `pins: {cuda: ...}` to have it checked",)
+    assert mix.driver is not None
+    own = matrix.toolkits.get(".".join(mix.container_cuda.split(".")[:2]))
+    if own and version(mix.driver) < version(own):
+        newer = f"CUDA {mix.container_cuda} was made with driver {own}"
+        return (f"{newer}; under {mix.driver} what is new in it may be missing",)
+    return ()
+
+
+def container_cuda(reference: str, matrix: Matrix) -> str | None:
+    """The CUDA of a container as its name tells it: `...cuda12.4...`, `...cu128...`, nvidia/cuda:12.4.1-..., or the
+    month of an NGC container."""
+    name, tag, _ = split(reference)
+    if tag is None:
+        return None
+    if found := re.search(r"cuda[-_.]?(\d{2}\.\d+)", tag):
+        return found[1]
+    if found := re.search(r"(?:^|[^a-z])cu(\d{2})(\d)(?!\d)", tag):
+        return f"{found[1]}.{found[2]}"
+    if name.endswith("nvidia/cuda") and (found := re.match(r"(\d+\.\d+)", tag)):
+        return found[1]
+    if name.startswith("nvcr.io/nvidia/") and (found := re.match(r"\d{2}\.\d{2}", tag)):
+        return matrix.ngc.get(found[0])
+    return None
+
+
+def version(text: str) -> Version:
+    """`580.126.09` -> (580, 126, 9); what is not a number ends it."""
+    parts = []
+    for part in text.split("."):
+        if not part.isdigit():
+            break
+        parts.append(int(part))
+    return tuple(parts)

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support import rigs
+from trainrig.errors import Unplaceable
+from trainrig.lifecycle.rig_request import option_of, rig_request
+from trainrig.model.environment import CloudPolicy, Environment
+from trainrig.model.job import Checkpoints, Job, Mount, ResourceOption
+from trainrig.render.request import RigRequest
+
+
+def make(job: Job, environment: Environment | None = None) -> RigRequest:
+    return rig_request(
+        job,
+        environment or Environment(name="test", clouds=(CloudPolicy(cloud="aws", network={"vpc": "vpc-1"}),)),
+        rigs.candidate(),
+        identity=rigs.identity(),
+        ssh_public_key=rigs.PUBLIC_KEY,
+        ssh_ingress_cidrs=("203.0.113.7/32",),
+    )
+
+
+def test_a_node_may_write_below_its_runs_prefix_and_read_the_declared_buckets() -> None:
+    request = make(
+        Job(
+            name="a",
+            options=(ResourceOption(disk_gb=500, reservation="cr-1"),),
+            mounts=(Mount(target="/data", source="s3://data/set"), Mount(target="/code", source="./src")),
+            checkpoints=Checkpoints(path="/ckpt", store="s3://ckpt/team"),
+        )
+    )
+    assert request.checkpoint_prefix == "s3://ckpt/team/abcd2345/"
+    assert request.read_only_urls == ("s3://data/set",)
+    assert (request.disk_gb, request.reservation) == (500, "cr-1")
+    assert request.existing_network == {"vpc": "vpc-1"}
+
+
+def test_the_lease_never_exceeds_the_environments() -> None:
+    job = Job(name="a", options=(ResourceOption(),), lease_seconds=10**9)
+    assert make(job).lease_seconds == 7 * 24 * 3600
+
+
+def test_an_environments_ingress_comes_before_the_callers_address() -> None:
+    job = Job(name="a", options=(ResourceOption(),))
+    assert make(job).ssh_ingress_cidrs == ("203.0.113.7/32",)
+    bastion = Environment(name="test", clouds=(), ssh_ingress=("10.0.0.0/8",))
+    assert make(job, bastion).ssh_ingress_cidrs == ("10.0.0.0/8",)
+
+
+def test_a_lock_beside_the_job_file_replaces_the_shipped_pins(tmp_path: Path) -> None:
+    (tmp_path / "trainrig.lock").write_text("schema: trainrig.lock/1\nimages: []\n")
+    job = Job(name="a", options=(ResourceOption(),), source=str(tmp_path / "job.yaml"))
+    with pytest.raises(Unplaceable, match="no x86_64 machine image of aws is locked"):
+        make(job)
+
+
+def test_the_option_that_an_offer_answers_is_found() -> None:
+    west, any_aws = ResourceOption(cloud="aws", region="us-west-2"), ResourceOption(cloud="aws", disk_gb=100)
+    assert option_of(Job(name="a", options=(west, any_aws)), rigs.offer()) is any_aws
