@@ -6,6 +6,8 @@ locals {
   ssh_user = "ubuntu"
   labels   = var.rig.labels
 
+  image_id = startswith(var.image, "ami-") ? var.image : one(data.aws_ami.named[*].id)
+
   multi_node = var.nodes > 1
 
   # A lone node has nobody to talk to: no EFA, and so no multi-card trouble with public addresses.

@@ -9,11 +9,24 @@ resource "aws_placement_group" "rig" {
   tags     = local.labels
 }
 
+# Ids differ per region, names do not: without an id for this region the lock has the name, which is as exact.
+data "aws_ami" "named" {
+  count = startswith(var.image, "ami-") ? 0 : 1
+
+  owners             = ["amazon"]
+  include_deprecated = true
+
+  filter {
+    name   = "name"
+    values = [var.image]
+  }
+}
+
 # The launch template carries what aws_instance cannot say: tags on network interfaces and on volumes from the first
 # moment (#19890, #36726), and several EFA cards (#24289).
 resource "aws_launch_template" "node" {
   name                                 = var.rig.id
-  image_id                             = var.image
+  image_id                             = local.image_id
   instance_type                        = var.instance_type
   user_data                            = base64encode(var.cloud_init)
   instance_initiated_shutdown_behavior = "terminate" # the lease on the node ends in a shutdown, and so in nothing

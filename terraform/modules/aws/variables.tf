@@ -107,13 +107,13 @@ variable "disk_gb" {
 }
 
 variable "image" {
-  description = "Exact machine image of this region."
+  description = "Exact machine image: an AMI id of this region, or the full name of an image of Amazon's own, with its date."
   type        = string
   nullable    = false
 
   validation {
-    condition     = can(regex("^ami-[0-9a-f]{8,17}$", var.image))
-    error_message = "image must be an AMI id. A name or an SSM parameter moves; trainrig lock resolves it."
+    condition     = can(regex("^(ami-[0-9a-f]{8,17}|[A-Za-z0-9][A-Za-z0-9 ()./_-]* [0-9]{8})$", var.image))
+    error_message = "image must be an AMI id or an exact name that ends in a date. Wildcards and SSM parameters move; trainrig lock resolves them."
   }
 }
 
