@@ -1,0 +1,92 @@
+"""boto3 clients for an account, in AWS's standard credential chain, with patience in seconds instead of minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import boto3
+from botocore import exceptions as aws
+from botocore.config import Config
+
+from trainrig.clouds.base import Account
+from trainrig.errors import CommandFailed, CredentialsMissing, PreflightFailed
+
+HOME_REGION = "us-east-1"  # where IAM answers, and what a session without a region of its own asks
+
+_NO_CREDENTIALS = (
+    aws.NoCredentialsError,
+    aws.PartialCredentialsError,
+    aws.ProfileNotFound,
+    aws.CredentialRetrievalError,
+    aws.TokenRetrievalError,
+    aws.SSOError,
+    aws.InvalidConfigError,
+)
+_NO_NETWORK = (
+    aws.EndpointConnectionError,
+    aws.ConnectTimeoutError,
+    aws.ReadTimeoutError,
+    aws.ConnectionClosedError,
+    aws.ProxyConnectionError,
+    aws.SSLError,
+)
+_REFUSED = frozenset(
+    {
+        "AuthFailure",
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidClientTokenId",
+        "RequestExpired",
+        "SignatureDoesNotMatch",
+        "UnrecognizedClientException",
+        "OptInRequired",
+    }
+)
+
+
+def client(account: Account, service: str, region: str = HOME_REGION) -> Any:
+    """A client of one service in one region, for the profile that the account names (else the chain's own)."""
+    with translated(account):
+        # A botocore session shared between threads is not safe to make clients from, so each client has its own.
+        session = boto3.Session(profile_name=account.settings.get("profile"))
+        config = Config(connect_timeout=5, read_timeout=30, retries={"mode": "standard", "max_attempts": 3})
+        return session.client(service, region_name=region, config=config)  # type: ignore[call-overload]
+
+
+def regions(account: Account) -> Sequence[str]:
+    """The account's regions; all that are enabled when it names none."""
+    if account.regions:
+        return account.regions
+    with translated(account):
+        found = client(account, "ec2").describe_regions()["Regions"]
+    return sorted(r["RegionName"] for r in found)
+
+
+@contextmanager
+def translated(account: Account) -> Iterator[None]:
+    """Turns what botocore raises into our errors.
+
+    Raises:
+        CredentialsMissing: there are none, or AWS does not take them.
+        PreflightFailed: AWS cannot be reached.
+        CommandFailed: AWS refuses; the message begins with its own code, which the fault table knows.
+    """
+    profile = account.settings.get("profile")
+    login = f"aws sso login --profile {profile}" if profile else "aws configure, or aws sso login"
+    try:
+        yield
+    except _NO_CREDENTIALS as error:
+        raise CredentialsMissing(f"aws: {error}", hint=login, details={"cloud": "aws"}) from error
+    except _NO_NETWORK as error:
+        raise PreflightFailed(f"aws: no answer: {error}", hint="check the network and any proxy") from error
+    except aws.ClientError as error:
+        code = error.response["Error"].get("Code", "")
+        message = f"{code}: {error.response['Error'].get('Message', '')}"
+        details = {"cloud": "aws", "code": code, "operation": error.operation_name}
+        if code in _REFUSED:
+            raise CredentialsMissing(f"aws: {message}", hint=login, details=details) from error
+        raise CommandFailed(f"aws: {error.operation_name}: {message}", details=details) from error
+    except aws.BotoCoreError as error:
+        raise CommandFailed(f"aws: {error}", details={"cloud": "aws"}) from error

@@ -1,0 +1,117 @@
+"""An HTTP server on 127.0.0.1 that answers from a table, and a guard that keeps tests off every other address."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: Any
+    groups: tuple[str, ...]  # of the route's pattern
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reply:
+    body: Any
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+Handler = Callable[[Request], Any]  # a JSON value, or a Reply
+
+
+class Loopback:
+    """`route` answers; what has no route is a 404 and is listed in `unknown`."""
+
+    def __init__(self) -> None:
+        self.routes: list[tuple[str, re.Pattern[str], Handler]] = []
+        self.unknown: list[str] = []
+        self.seen: list[str] = []
+        self.url = ""
+
+    def route(self, method: str, pattern: str, answer: Any) -> None:
+        """`pattern` must match the whole path; `answer` is a JSON value or a function of the request."""
+        handler: Handler = answer if callable(answer) else (lambda _request: answer)
+        self.routes.append((method, re.compile(pattern), handler))
+
+    def answer(self, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> Reply:
+        split = urlsplit(target)
+        self.seen.append(f"{method} {split.path}")
+        body = json.loads(raw) if raw.startswith((b"{", b"[")) else raw.decode()
+        for wanted, pattern, handler in self.routes:
+            found = pattern.fullmatch(split.path)
+            if wanted == method and found:
+                query = {key: values[0] for key, values in parse_qs(split.query).items()}
+                request = Request(
+                    method=method, path=split.path, query=query, headers=headers, body=body, groups=found.groups()
+                )
+                value = handler(request)
+                return value if isinstance(value, Reply) else Reply(body=value)
+        self.unknown.append(f"{method} {split.path}")
+        return Reply(body={"error": {"code": "NotFound", "message": f"no route for {split.path}"}}, status=404)
+
+
+@contextmanager
+def serve() -> Iterator[Loopback]:
+    """The server on a free port, in a thread, until the block ends."""
+    table = Loopback()
+
+    class Web(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do(self) -> None:
+            raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            reply = table.answer(self.command, self.path, dict(self.headers), raw)
+            data = json.dumps(reply.body).encode()
+            self.send_response(reply.status)
+            for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        do_GET = do_POST = do_DELETE = do_PUT = do_PATCH = do_HEAD = do  # noqa: N815
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Web)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    table.url = f"http://127.0.0.1:{server.server_address[1]}"
+    try:
+        yield table
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def forbid_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any connection but one to this machine fails the test, also where the code under test would swallow it."""
+    real = socket.socket.connect
+    leaks: list[object] = []
+
+    def connect(self: socket.socket, address: Any) -> None:
+        if self.family in {socket.AF_INET, socket.AF_INET6} and address[0] not in {"127.0.0.1", "::1", "localhost"}:
+            leaks.append(address)
+            pytest.fail(f"the test reaches for the network: {address}")
+        real(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
