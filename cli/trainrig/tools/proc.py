@@ -257,3 +257,54 @@ def stream(command: Command, on_line: Callable[[str], None], *, check: bool = Tr
     if check and code:
         raise failed(command, Outcome(returncode=code, stdout="", stderr=child.stderr, seconds=0))
     return code
+
+
+def pipe(source: Command, sinks: Sequence[Command], on_bytes: Callable[[int], None]) -> None:
+    """Feeds what `source` writes to the stdin of every sink, and tells `on_bytes` the sum so far.
+
+    Raises:
+        CommandFailed: the first sink that failed, else the source.
+    """
+    commands = [*sinks, source]
+    children = [_piped(command, feeds=command is not source) for command in commands]
+    total = 0
+    try:
+        out = children[-1].stdout
+        assert out is not None
+        while chunk := out.read(1 << 20):
+            for child in children[:-1]:
+                assert child.stdin is not None
+                with contextlib.suppress(BrokenPipeError):  # a sink that died is reported by its exit code
+                    child.stdin.write(chunk)
+            total += len(chunk)
+            on_bytes(total)
+        for child in children[:-1]:
+            assert child.stdin is not None
+            with contextlib.suppress(BrokenPipeError):
+                child.stdin.close()
+        for command, child in zip(commands, children, strict=True):
+            code = child.wait()
+            if code:
+                assert child.stderr is not None
+                words = mask(child.stderr.read().decode("utf-8", "replace"), command.secrets)
+                raise failed(command, Outcome(returncode=code, stdout="", stderr=words, seconds=0))
+    finally:
+        for child in children:
+            kill_group(child.pid)
+            child.wait()
+            for stream_ in (child.stdin, child.stdout, child.stderr):
+                if stream_:
+                    with contextlib.suppress(BrokenPipeError):
+                        stream_.close()
+
+
+def _piped(command: Command, *, feeds: bool) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [find(command.argv[0]), *command.argv[1:]],
+        cwd=command.cwd,
+        env=environment(command.env),
+        stdin=subprocess.PIPE if feeds else subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL if feeds else subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )

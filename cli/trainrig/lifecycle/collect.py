@@ -1,0 +1,98 @@
+"""Brings home what the job wrote, with checksums, and takes checkpoints to new nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trainrig.errors import CommandFailed
+from trainrig.model.events import Observer, Progress
+from trainrig.model.job import Job
+from trainrig.model.node import Node
+from trainrig.render import launch as launches
+from trainrig.tools import rsync
+from trainrig.tools.ssh import Ssh
+
+COPIED = launches.NODE_DIR / "copied"  # outputs that lay in the container's own layer
+
+
+def collect_outputs(ssh: Ssh, job: Job, target: Path, observe: Observer) -> dict[str, Path]:
+    """The job's outputs from every node that has them; name -> local path of the lowest rank's.
+
+    `target/NAME` is rank 0's, `target/rank-N/NAME` another node's. What the job does not name but wrote into /outputs
+    comes too, as `target/files`. An output that no node has is missing from the result.
+
+    Raises:
+        CommandFailed: a copy failed or differs from the node's file.
+    """
+    found: dict[str, Path] = {}
+    for node in ssh.nodes:
+        base = target if node.rank == ssh.nodes[0].rank else target / f"rank-{node.rank}"
+        for name, path in _on_node(ssh, node, job).items():
+            if _exists(ssh, node, path):
+                local = _fetch(ssh, node, path, base / name)
+                found.setdefault(name, local)
+                observe(Progress(phase="collect", message=name, node=node.name))
+    return found
+
+
+def collect_checkpoints(ssh: Ssh, target: Path, observe: Observer) -> int:
+    """Each node's checkpoints into `target/rank-N`; returns the number of files. Checked by sha256.
+
+    Raises:
+        CommandFailed: a copy failed or differs: a checkpoint being written does; call again.
+    """
+    source = str(launches.NODE_DIR / "checkpoints")
+
+    def fetch(node: Node) -> int:
+        local = target / f"rank-{node.rank}"
+        rsync.pull(ssh, node, f"{source}/", local)
+        count = rsync.verify(ssh, node, source, local)
+        observe(Progress(phase="collect", message=f"{count} checkpoint files", node=node.name))
+        return count
+
+    return sum(ssh.each(fetch))
+
+
+def restore_checkpoints(ssh: Ssh, source: Path, observe: Observer) -> None:
+    """The reverse: `source/rank-N`, where it is there, to the node of that rank."""
+
+    def send(node: Node) -> None:
+        local = source / f"rank-{node.rank}"
+        if local.is_dir():
+            rsync.push(ssh, node, local, str(launches.NODE_DIR / "checkpoints"))
+            observe(Progress(phase="deliver", message="checkpoints", node=node.name))
+
+    ssh.each(send)
+
+
+def _on_node(ssh: Ssh, node: Node, job: Job) -> dict[str, str]:
+    """Output name -> path on the node."""
+    paths = {"files": str(launches.NODE_DIR / "outputs")}
+    copied = launches.uncovered_outputs(job)
+    for name, path in job.outputs.items():
+        if name in copied:
+            target = f"{COPIED}/{name}"
+            copy = f'mkdir -p {COPIED} && rm -rf "$2" && docker cp "{launches.CONTAINER}:$1" "$2"'
+            ssh.run(node, ["sh", "-c", copy, "sh", copied[name], target], check=False)
+            paths[name] = target
+        else:
+            paths[name] = str(launches.node_path(job, path))
+    return paths
+
+
+def _exists(ssh: Ssh, node: Node, path: str) -> bool:
+    return ssh.run(node, ["test", "-e", path], check=False).ok
+
+
+def _fetch(ssh: Ssh, node: Node, path: str, local: Path) -> Path:
+    """A file or a directory of the node to the path `local`, checked."""
+    if ssh.run(node, ["test", "-d", path], check=False).ok:
+        rsync.pull(ssh, node, f"{path}/", local)
+        rsync.verify(ssh, node, path, local)
+        return local
+    rsync.pull(ssh, node, path, local)
+    file = local / Path(path).name
+    digest = ssh.run(node, ["sha256sum", path]).stdout.split()[0]
+    if rsync.file_sum(file) != digest:
+        raise CommandFailed(f"{node.name}: {path} changed while it was copied")
+    return file

@@ -1,0 +1,57 @@
+"""Brings to the nodes what the job reads: its image, its working directory, its local files."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from trainrig.errors import ConfigureFailed
+from trainrig.model.events import Observer, Progress
+from trainrig.model.job import Job
+from trainrig.model.process import Command
+from trainrig.render.launch import NODE_DIR, Launch, mount_source
+from trainrig.tools import container, proc, rsync
+from trainrig.tools.ssh import Ssh
+
+
+def deliver(ssh: Ssh, launch: Launch, observe: Observer, *, build: Path | None = None) -> None:
+    """Image, working directory and local file mounts, on all nodes at once.
+
+    Args:
+        build: a directory with a Dockerfile to build the image from, on the nodes.
+
+    Raises:
+        ConfigureFailed: something is not here to be sent, or did not arrive.
+    """
+    container.deliver(ssh, launch.image, observe, build=build)
+    if launch.job.workdir:
+        _workdir(ssh, launch.job, launch.job.workdir, observe)
+    for index, mount in enumerate(launch.job.mounts):
+        if mount.source and "://" not in mount.source:
+            source = Path(mount.source).expanduser()
+            if not source.exists():
+                raise ConfigureFailed(
+                    f"{mount.source} of file_mounts is not there", hint="check the path in the job file"
+                )
+            _push(ssh, source, str(mount_source(index)), observe, ignore=False)
+
+
+def _workdir(ssh: Ssh, job: Job, workdir: str, observe: Observer) -> None:
+    target = str(NODE_DIR / "workdir")
+    if "://" not in workdir and not workdir.startswith("git@"):
+        if not Path(workdir).is_dir():
+            raise ConfigureFailed(f"the workdir {workdir} is not a directory", hint="check workdir in the job file")
+        _push(ssh, Path(workdir), target, observe, ignore=True)
+        return
+    # Cloned here, so that the node needs neither git nor a credential.
+    with tempfile.TemporaryDirectory(prefix="trainrig-git-") as directory:
+        checkout = Path(directory) / "checkout"
+        proc.run(Command(argv=["git", "clone", "--quiet", workdir, str(checkout)], env={"GIT_TERMINAL_PROMPT": "0"}))
+        if job.workdir_ref:
+            proc.run(Command(argv=["git", "-C", str(checkout), "checkout", "--quiet", "--detach", job.workdir_ref]))
+        _push(ssh, checkout, target, observe, ignore=False)
+
+
+def _push(ssh: Ssh, source: Path, target: str, observe: Observer, *, ignore: bool) -> None:
+    observe(Progress(phase="deliver", message=f"{source} to {len(ssh.nodes)} nodes"))
+    ssh.each(lambda node: rsync.push(ssh, node, source, target, ignore=ignore))

@@ -1,0 +1,195 @@
+"""The job on configured nodes: bring what it needs, start it, follow it, stop it.
+
+Order of a run: `configure()` -> `deliver()` -> `start()` -> `follow()` -> `collect.collect_outputs()`. All functions
+act on every node at once and can be called again.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import tarfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from trainrig.errors import CommandFailed, ConfigureFailed
+from trainrig.model.events import LogLine, Observer, Progress
+from trainrig.model.node import Node
+from trainrig.render import launch as launches
+from trainrig.render.launch import SECRET_DIR, UNIT, Launch
+from trainrig.tools.ssh import UNREACHABLE, Ssh
+
+POLL = "/usr/local/lib/trainrig/job-poll"
+BATCH_LINES = 5000  # the most log lines that job-poll returns at once
+FIRST_PAUSE_SECONDS = 0.2
+LAST_PAUSE_SECONDS = 1.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NodeEnd:
+    """How the job ended on one node. `exit_code` None: the node was lost, or rebooted, and nobody knows."""
+
+    rank: int
+    exit_code: int | None
+    oom_killed: bool = False
+    finished_at: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobEnd:
+    """`lost`: a node went away, which is the cloud's doing; `failed`: the job's own code said so."""
+
+    verdict: Literal["succeeded", "failed", "lost", "stopped"]
+    nodes: tuple[NodeEnd, ...]  # those that have ended, in rank order
+    lost: tuple[int, ...] = ()  # ranks
+
+    @property
+    def exit_code(self) -> int | None:
+        """The first code of the lowest rank that failed; 0 when none did; None when nobody knows."""
+        codes = [n.exit_code for n in self.nodes if n.exit_code is not None]
+        return next((c for c in codes if c), 0 if codes else None)
+
+
+@dataclass(kw_only=True, slots=True)
+class _Watch:
+    """What is known about one node while it is followed."""
+
+    node: Node
+    cursor: str = ""
+    end: NodeEnd | None = None
+    answered_at: float = field(default_factory=time.monotonic)
+
+
+def start(ssh: Ssh, launch: Launch, observe: Observer) -> None:
+    """Lays environment and scripts on each node's tmpfs and starts the unit. Secrets pass by stdin alone.
+
+    Raises:
+        ConfigureFailed: a unit did not start.
+    """
+
+    def begin(node: Node) -> None:
+        secrets = [*launch.job.secrets.values()]
+        unpack = f"umask 077 && mkdir -p {SECRET_DIR} && tar -xf - -C {SECRET_DIR} && systemctl restart {UNIT}"
+        try:
+            ssh.run(node, ["sh", "-c", unpack], stdin=_bundle(launch, node), secrets=secrets)
+        except CommandFailed as error:
+            raise ConfigureFailed(
+                f"{node.name}: the job did not start: {error.message}", hint=f"on the node: systemctl status {UNIT}"
+            ) from error
+        observe(Progress(phase="run", message=f"started, generation {launch.generation}", node=node.name))
+
+    ssh.each(begin)
+
+
+def follow(
+    ssh: Ssh,
+    observe: Observer,
+    *,
+    lost_seconds: float = 60,
+    on_tick: Callable[[], bool] = lambda: True,
+    cursors: Mapping[int, str] | None = None,
+) -> JobEnd:
+    """Emits every log line once, as LogLine, until the job has ended on all nodes or a node is lost.
+
+    A broken connection loses nothing: lines are read from the node's journal after the last one seen.
+
+    Args:
+        lost_seconds: a node that has not answered for so long is lost.
+        on_tick: called once a round; False stops the following, and the verdict is `stopped`.
+        cursors: rank -> journal cursor to go on from.
+    """
+    watches = [_Watch(node=node, cursor=(cursors or {}).get(node.rank, "")) for node in ssh.nodes]
+    by_rank = {w.node.rank: w for w in watches}
+    pause = FIRST_PAUSE_SECONDS
+    while True:
+        full = ssh.each(lambda node: _poll(ssh, by_rank[node.rank], observe))
+        ends = tuple(w.end for w in watches if w.end)
+        lost = tuple(w.node.rank for w in watches if not w.end and time.monotonic() - w.answered_at > lost_seconds)
+        unknown = tuple(e.rank for e in ends if e.exit_code is None)
+        if not any(full):
+            if lost or unknown:
+                return JobEnd(verdict="lost", nodes=ends, lost=(*lost, *unknown))
+            if any(e.exit_code for e in ends):
+                return JobEnd(verdict="failed", nodes=ends)
+            if len(ends) == len(watches):
+                return JobEnd(verdict="succeeded", nodes=ends)
+            if not on_tick():
+                return JobEnd(verdict="stopped", nodes=ends)
+            time.sleep(pause)
+            pause = min(pause * 1.3, LAST_PAUSE_SECONDS)
+
+
+def stop(ssh: Ssh, observe: Observer) -> None:
+    """Lets the job save and end within its grace; a node that does not answer is passed over."""
+
+    def end(node: Node) -> None:
+        ssh.run(node, ["systemctl", "stop", UNIT], check=False)
+        observe(Progress(phase="run", message="stopped", node=node.name))
+
+    ssh.each(end)
+
+
+def send_signal(ssh: Ssh, name: str) -> None:
+    """A signal (`SIGUSR1`) to the container on every node, which goes on."""
+    signal.Signals[name]  # a wrong name is our caller's bug: KeyError
+    ssh.each(lambda node: ssh.run(node, ["docker", "kill", f"--signal={name}", launches.CONTAINER], check=False))
+
+
+def _poll(ssh: Ssh, watch: _Watch, observe: Observer) -> bool:
+    """Takes the node's news; True when there is more to read at once."""
+    if watch.end:
+        return False
+    outcome = ssh.run(watch.node, [POLL, *([watch.cursor] if watch.cursor else [])], timeout_seconds=60, check=False)
+    if outcome.returncode == UNREACHABLE or not outcome.stdout:
+        return False
+    watch.answered_at = time.monotonic()
+    head, *entries = outcome.stdout.splitlines()
+    for entry in map(json.loads, entries):
+        watch.cursor = entry["__CURSOR"]
+        observe(LogLine(rank=watch.node.rank, text=_text(entry.get("MESSAGE"))))
+    if len(entries) >= BATCH_LINES:
+        return True
+    watch.end = _end(watch.node.rank, json.loads(head))
+    return False
+
+
+def _end(rank: int, state: Mapping[str, Any]) -> NodeEnd | None:
+    if "exit_code" in state:
+        return NodeEnd(
+            rank=rank,
+            exit_code=int(state["exit_code"]),
+            oom_killed=bool(state["oom_killed"]),
+            finished_at=str(state["finished_at"]),
+        )
+    # Neither running nor ended: the node has booted again and the launch is gone.
+    return NodeEnd(rank=rank, exit_code=None) if state["active"] in {"inactive", "failed", "unknown"} else None
+
+
+def _text(message: Any) -> str:
+    """The journal writes a line with control characters, such as a progress bar's, as a list of bytes."""
+    if isinstance(message, list):
+        message = bytes(message).decode("utf-8", "replace")
+    return str(message or "").rpartition("\r")[2] or str(message or "")
+
+
+def _bundle(launch: Launch, node: Node) -> bytes:
+    """The tar that a node unpacks in its tmpfs: job.env for root alone, scripts for whoever the image runs as."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        _add(tar, "job.env", launches.env_file(launches.environment(launch, node)), 0o600)
+        directory = tarfile.TarInfo("scripts")
+        directory.type, directory.mode = tarfile.DIRTYPE, 0o755
+        tar.addfile(directory)
+        for name, text in launches.scripts(launch, node).items():
+            _add(tar, f"scripts/{name}", text, 0o755)
+    return out.getvalue()
+
+
+def _add(tar: tarfile.TarFile, name: str, text: str, mode: int) -> None:
+    data = text.encode()
+    info = tarfile.TarInfo(name)
+    info.size, info.mode = len(data), mode
+    tar.addfile(info, io.BytesIO(data))

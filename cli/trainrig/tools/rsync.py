@@ -1,0 +1,82 @@
+"""rsync over the rig's SSH, and sha256 of what it moved."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from trainrig.errors import CommandFailed
+from trainrig.model.node import Node
+from trainrig.model.process import Command
+from trainrig.tools import proc
+from trainrig.tools.ssh import Ssh, privilege
+
+_SUMS = 'cd "$1" && find . -type f -print0 | sort -z | xargs -0 -r sha256sum'
+
+
+def push(ssh: Ssh, node: Node, source: Path, target: str, *, ignore: bool = False, delete: bool = True) -> None:
+    """A directory's contents into the directory `target`, or a file onto the path `target`.
+
+    Args:
+        ignore: leave out what .gitignore files name, and .git.
+        delete: what is not in `source` goes from `target`.
+    """
+    options = ["--chmod=a+rwX"]  # the image decides which user the job runs as
+    if source.is_dir():
+        options += ["--delete"] if delete else []
+        options += ["--filter=:- .gitignore", "--exclude=/.git"] if ignore else []
+        _rsync(ssh, node, [*options, f"{source}/", _remote(node, f"{target}/")])
+    else:
+        _rsync(ssh, node, [*options, str(source), _remote(node, target)])
+
+
+def pull(ssh: Ssh, node: Node, source: str, target: Path) -> None:
+    """The contents of a directory of the node into `target`, or a file into it. Nothing is deleted here.
+
+    Raises:
+        CommandFailed: the transfer failed, or a checksum differs.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    _rsync(ssh, node, [_remote(node, source), f"{target}/"])
+
+
+def verify(ssh: Ssh, node: Node, source: str, target: Path) -> int:
+    """Compares all files of a directory of the node with their copies; returns how many there are.
+
+    Raises:
+        CommandFailed: a copy is missing or differs.
+    """
+    sums = remote_sums(ssh, node, source)
+    wrong = [name for name, digest in sums.items() if file_sum(target / name) != digest]
+    if wrong:
+        raise CommandFailed(
+            f"{node.name}: {len(wrong)} of {len(sums)} files of {source} differ: {', '.join(wrong[:5])}"
+        )
+    return len(sums)
+
+
+def remote_sums(ssh: Ssh, node: Node, directory: str) -> dict[str, str]:
+    """Relative path -> sha256 of every file below a directory of the node."""
+    out = ssh.run(node, ["sh", "-c", _SUMS, "sh", directory]).stdout
+    pairs = (line.partition("  ") for line in out.splitlines())
+    return {name.removeprefix("./"): digest for digest, _, name in pairs}
+
+
+def file_sum(path: Path) -> str | None:
+    if not path.is_file():
+        return None
+    with path.open("rb") as f:
+        return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+def _rsync(ssh: Ssh, node: Node, words: Sequence[str]) -> None:
+    shell = shlex.join(["ssh", "-F", str(ssh.config), "-o", "BatchMode=yes"])
+    program = shlex.join([*privilege(node), "rsync"])
+    argv = ["rsync", "--archive", "--no-owner", "--no-group", f"--rsh={shell}", f"--rsync-path={program}", *words]
+    proc.run(Command(argv=argv))
+
+
+def _remote(node: Node, path: str) -> str:
+    return f"{node.name}:{path}"

@@ -1,0 +1,179 @@
+"""OpenSSH: a key per rig, host keys known beforehand, one shared connection a node."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from trainrig.errors import CommandFailed, ConfigureFailed, PreflightFailed
+from trainrig.model.node import Node
+from trainrig.model.process import Command, Outcome
+from trainrig.render import ssh_config
+from trainrig.tools import proc
+
+T = TypeVar("T")
+
+KEY = "id_ed25519"
+CONFIG = "ssh_config"
+KNOWN_HOSTS = "known_hosts"
+UNREACHABLE = 255  # ssh's own exit code: no connection, or a lost one
+_FATAL = ("Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED", "Bad owner or permissions")
+
+
+def make_key(rig: Path) -> str:
+    """The rig's public key; makes the pair on first use, with no passphrase and no question."""
+    key = rig / KEY
+    if not key.exists():
+        rig.mkdir(parents=True, exist_ok=True, mode=0o700)
+        proc.run(
+            Command(argv=["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", f"trainrig {rig.name}", "-f", str(key)])
+        )
+    return key.with_suffix(".pub").read_text(encoding="utf-8").strip()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ssh:
+    """The way to the nodes of one rig. Made by `connect`; commands run as root, through sudo where needed."""
+
+    rig: Path
+    nodes: tuple[Node, ...]
+
+    @property
+    def config(self) -> Path:
+        return self.rig / CONFIG
+
+    def argv(self, node: Node, *options: str) -> list[str]:
+        return ["ssh", "-F", str(self.config), *options, node.name]
+
+    def command(
+        self,
+        node: Node,
+        words: Sequence[str],
+        *,
+        stdin: bytes | None = None,
+        timeout_seconds: float | None = None,
+        secrets: Sequence[str] = (),
+    ) -> Command:
+        """`words` as root on the node; each word reaches the program as it is."""
+        line = shlex.join([*privilege(node), *words])
+        argv = [*self.argv(node, "-o", "BatchMode=yes"), line]
+        return Command(argv=argv, stdin=stdin, timeout_seconds=timeout_seconds, secrets=secrets)
+
+    def run(
+        self,
+        node: Node,
+        words: Sequence[str],
+        *,
+        stdin: bytes | None = None,
+        timeout_seconds: float | None = None,
+        secrets: Sequence[str] = (),
+        check: bool = True,
+    ) -> Outcome:
+        """Runs to the end. Raises CommandFailed, with `check`, on a code other than 0."""
+        command = self.command(node, words, stdin=stdin, timeout_seconds=timeout_seconds, secrets=secrets)
+        return proc.run(command, check=check)
+
+    def each(self, work: Callable[[Node], T]) -> list[T]:
+        """`work` on all nodes at once, results in rank order; the first error is raised when all have ended."""
+        return in_parallel(self.nodes, work)
+
+    def close(self) -> None:
+        """Ends the shared connections."""
+        for node in self.nodes:
+            proc.run(Command(argv=self.argv(node, "-q", "-O", "exit")), check=False)
+
+
+def in_parallel(nodes: Sequence[Node], work: Callable[[Node], T]) -> list[T]:
+    with ThreadPoolExecutor(max_workers=max(1, len(nodes))) as pool:
+        futures = [pool.submit(work, node) for node in nodes]
+    return [f.result() for f in futures]
+
+
+def privilege(node: Node) -> list[str]:
+    return [] if node.ssh_user == "root" else ["sudo", "-n", "--"]
+
+
+def connect(rig: Path, nodes: Iterable[Node]) -> Ssh:
+    """Writes the rig's ssh_config and known_hosts.
+
+    Raises:
+        ConfigureFailed: a node's host key is not known; it is never taken on trust.
+    """
+    ssh = Ssh(rig=rig, nodes=tuple(sorted(nodes, key=lambda n: n.rank)))
+    unknown = [n.name for n in ssh.nodes if not n.host_key]
+    if unknown:
+        raise ConfigureFailed(
+            f"the SSH host key of {', '.join(unknown)} is not known",
+            hint="trainrig never connects to a host it cannot recognise; destroy the rig and apply again",
+            details={"nodes": unknown},
+        )
+    _write(rig / KNOWN_HOSTS, ssh_config.known_hosts(ssh.nodes))
+    text = ssh_config.ssh_config(ssh.nodes, key=rig / KEY, known_hosts=rig / KNOWN_HOSTS, control_dir=control_dir(rig))
+    _write(ssh.config, text)
+    return ssh
+
+
+def control_dir(rig: Path) -> Path:
+    """A short directory of our own: a socket's path has at most 104 characters, and a rig's folder may not fit."""
+    base = Path(tempfile.gettempdir()) / f"trainrig-{os.getuid()}"
+    base.mkdir(mode=0o700, exist_ok=True)
+    status = base.lstat()
+    if base.is_symlink() or status.st_uid != os.getuid() or status.st_mode & 0o077:
+        raise PreflightFailed(f"{base} is not ours alone", hint=f"remove {base}")
+    path = base / hashlib.sha256(str(rig).encode()).hexdigest()[:8]
+    path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+def wait_ready(
+    ssh: Ssh, *, timeout_seconds: float = 300, on_ready: Callable[[Node], None] = lambda _node: None
+) -> None:
+    """Returns when every node takes our key and runs a command.
+
+    Raises:
+        ConfigureFailed: a node showed another host key (at once), or did not answer in time (with ssh's last words).
+    """
+    deadline = time.monotonic() + timeout_seconds
+
+    def wait(node: Node) -> tuple[str, str]:
+        pause = 0.2
+        while words := _refusal(ssh, node):
+            if any(mark in words for mark in _FATAL) or time.monotonic() + pause > deadline:
+                return node.name, words
+            time.sleep(pause)
+            pause = min(pause * 1.5, 3.0)
+        on_ready(node)
+        return node.name, ""
+
+    failed = {name: words for name, words in ssh.each(wait) if words}
+    if failed:
+        lines = [f"{name}: {words.splitlines()[-1]}" for name, words in failed.items()]
+        raise ConfigureFailed(
+            "\n    ".join([f"no SSH to {len(failed)} of {len(ssh.nodes)} nodes", *lines]),
+            hint=f"waited up to {timeout_seconds:g} s; look with: ssh -v -F {ssh.config} {next(iter(failed))}",
+            details={"nodes": failed},
+        )
+
+
+def _refusal(ssh: Ssh, node: Node) -> str:
+    """Why the node does not take us now; empty when it does."""
+    try:
+        outcome = ssh.run(node, ["true"], timeout_seconds=60, check=False)
+    except CommandFailed as error:
+        return error.message
+    return "" if outcome.ok else outcome.stderr.strip() or f"ssh exited with {outcome.returncode}"
+
+
+def _write(path: Path, text: str) -> None:
+    temporary = path.with_name(f".{path.name}.new")
+    temporary.touch(mode=0o600)
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)

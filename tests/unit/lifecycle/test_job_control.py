@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import io
+import tarfile
+
+import pytest
+
+from support.jobs import a_job, a_launch, a_node
+from trainrig.lifecycle.job_control import JobEnd, NodeEnd, _bundle, _end, _text
+
+
+def test_secrets_travel_in_a_file_that_only_root_reads() -> None:
+    with tarfile.open(fileobj=io.BytesIO(_bundle(a_launch(job=a_job(secrets={"TOKEN": "s3cret"})), a_node()))) as tar:
+        holding = [m for m in tar if m.isfile() and b"s3cret" in (tar.extractfile(m) or io.BytesIO()).read()]
+        assert [(m.name, m.mode) for m in holding] == [("job.env", 0o600)]
+        assert tar.getmember("scripts/job.sh").mode == 0o755
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [("step 1", "step 1"), (list(b"10%\r20%\r30%"), "30%"), (list(b"\x1b[1mbold"), "\x1b[1mbold"), (None, "")],
+)
+def test_a_journal_message_is_text_or_bytes(message: object, text: str) -> None:
+    assert _text(message) == text
+
+
+@pytest.mark.parametrize("active", ["active", "activating", "deactivating"])
+def test_a_job_that_runs_or_stops_has_not_ended(active: str) -> None:
+    assert _end(0, {"active": active}) is None
+
+
+def test_a_unit_that_is_gone_without_a_record_has_an_unknown_end() -> None:
+    assert _end(1, {"active": "inactive"}) == NodeEnd(rank=1, exit_code=None)
+
+
+@pytest.mark.parametrize(("codes", "code"), [([0, 0], 0), ([0, 3], 3), ([None], None), ([None, 5], 5)])
+def test_the_exit_code_of_a_job_is_the_first_that_is_not_zero(codes: list[int | None], code: int | None) -> None:
+    nodes = tuple(NodeEnd(rank=i, exit_code=c) for i, c in enumerate(codes))
+    assert JobEnd(verdict="failed", nodes=nodes).exit_code == code

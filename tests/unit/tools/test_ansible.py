@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from typing import Any
+
+from trainrig.model.events import Event, Progress
+from trainrig.tools.ansible import Recap, _failure, _Listener
+
+
+def listen(*events: dict[str, Any]) -> tuple[Recap, list[Event]]:
+    recap = Recap()
+    seen: list[Event] = []
+    listener = _Listener(recap, seen.append)
+    assert not any(listener(e) for e in events), "a true answer makes ansible-runner write a file an event"
+    return recap, seen
+
+
+def result(kind: str, **res: Any) -> dict[str, Any]:
+    data = {"host": "tr-hello-0", "role": "base", "task": "Hold packages", "duration": 0.5, "res": res}
+    return {"event": kind, "event_data": data}
+
+
+def test_a_started_task_is_progress() -> None:
+    _, seen = listen({"event": "playbook_on_task_start", "event_data": {"role": "base", "task": "Hold packages"}})
+    assert seen == [Progress(phase="configure", message="base : Hold packages", done=1)]
+
+
+def test_changes_are_listed_by_node_and_task() -> None:
+    recap, _ = listen(result("runner_on_ok", changed=True), result("runner_on_ok", changed=False))
+    assert recap.changed == [("tr-hello-0", "base : Hold packages")]
+    assert recap.results == 2
+
+
+def test_a_failure_names_node_task_message_and_log() -> None:
+    recap, seen = listen(result("runner_on_failed", msg="No package matching 'x' is available"))
+    error = _failure(recap, 2)
+    assert "tr-hello-0: base : Hold packages: No package matching 'x' is available" in error.message
+    assert str(recap.log) in error.hint
+    assert error.details["failures"]
+    assert isinstance(seen[0], Progress)
+    assert "failed" in seen[0].message
+
+
+def test_the_failed_item_of_a_loop_speaks_for_it() -> None:
+    items = [{"failed": False, "msg": "fine"}, {"failed": True, "msg": "disk full"}]
+    recap, _ = listen(result("runner_on_failed", msg="One or more items failed", results=items))
+    assert recap.failures[0].message == "disk full"
+
+
+def test_an_unreachable_node_is_said_to_be_so() -> None:
+    recap, _ = listen(result("runner_on_unreachable", msg="Connection timed out", unreachable=True))
+    assert str(recap.failures[0]).endswith("unreachable: Connection timed out")
