@@ -11,7 +11,7 @@ import json
 import signal
 import tarfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -26,6 +26,7 @@ POLL = "/usr/local/lib/trainrig/job-poll"
 BATCH_LINES = 5000  # the most log lines that job-poll returns at once
 FIRST_PAUSE_SECONDS = 0.2
 LAST_PAUSE_SECONDS = 1.0
+SILENT_SECONDS = 2.0  # a node that answered so lately is not asked about
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,6 +90,7 @@ def follow(
     observe: Observer,
     *,
     lost_seconds: float = 60,
+    gone: Callable[[], bool | None] = lambda: None,
     on_tick: Callable[[], bool] = lambda: True,
     cursors: Mapping[int, str] | None = None,
 ) -> JobEnd:
@@ -98,6 +100,7 @@ def follow(
 
     Args:
         lost_seconds: a node that has not answered for so long is lost.
+        gone: asked while a node does not answer; True, the cloud says that a node is gone, ends the wait.
         on_tick: called once a round; False stops the following, and the verdict is `stopped`.
         cursors: rank -> journal cursor to go on from.
     """
@@ -107,7 +110,7 @@ def follow(
     while True:
         full = ssh.each(lambda node: _poll(ssh, by_rank[node.rank], observe))
         ends = tuple(w.end for w in watches if w.end)
-        lost = tuple(w.node.rank for w in watches if not w.end and time.monotonic() - w.answered_at > lost_seconds)
+        lost = _lost(watches, lost_seconds, gone)
         unknown = tuple(e.rank for e in ends if e.exit_code is None)
         if not any(full):
             if lost or unknown:
@@ -120,6 +123,15 @@ def follow(
                 return JobEnd(verdict="stopped", nodes=ends)
             time.sleep(pause)
             pause = min(pause * 1.3, LAST_PAUSE_SECONDS)
+
+
+def _lost(watches: Sequence[_Watch], lost_seconds: float, gone: Callable[[], bool | None]) -> tuple[int, ...]:
+    """The ranks that do not answer and will not: silent for too long, or gone as the cloud says."""
+    now = time.monotonic()
+    silent = [w for w in watches if not w.end and now - w.answered_at > SILENT_SECONDS]
+    if silent and gone() is True:
+        return tuple(w.node.rank for w in silent)
+    return tuple(w.node.rank for w in silent if now - w.answered_at > lost_seconds)
 
 
 def stop(ssh: Ssh, observe: Observer) -> None:
@@ -149,7 +161,7 @@ def _poll(ssh: Ssh, watch: _Watch, observe: Observer) -> bool:
     head, *entries = outcome.stdout.splitlines()
     for entry in map(json.loads, entries):
         watch.cursor = entry["__CURSOR"]
-        observe(LogLine(rank=watch.node.rank, text=_text(entry.get("MESSAGE"))))
+        observe(LogLine(rank=watch.node.rank, text=_text(entry.get("MESSAGE")), cursor=watch.cursor))
     if len(entries) >= BATCH_LINES:
         return True
     watch.end = _end(watch.node.rank, json.loads(head))

@@ -22,10 +22,11 @@ class Progress:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LogLine:
-    """One line that the job wrote."""
+    """One line that the job wrote. `cursor` is the place in its node's journal, to go on from."""
 
     rank: int
     text: str
+    cursor: str = ""
 
 
 Event = Progress | LogLine
