@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -84,3 +84,8 @@ def node(rank: int = 0) -> Node:
         ssh_user="root",
         ssh_port=22,
     )
+
+
+def in_an_hour() -> datetime:
+    """A lease for resources that really exist."""
+    return datetime.now(UTC).replace(microsecond=0) + timedelta(hours=1)

@@ -1,0 +1,52 @@
+"""What this machine needs before it can hold a rig: Docker, some disk, the images, and flags that work."""
+
+from __future__ import annotations
+
+from trainrig.errors import MissingTool, PreflightFailed
+from trainrig.localcloud import image, isolation
+from trainrig.localcloud.engine import Engine, connect
+from trainrig.model.events import Observer, Progress
+from trainrig.model.process import Runner
+
+RUN_GB = 1  # what a rig of a small job takes
+
+
+def prepare(run: Runner, observe: Observer) -> None:
+    """Does nothing where all is there already.
+
+    Raises:
+        PreflightFailed: no Docker, no rights, no disk, no distribution to build from, no nested Docker.
+    """
+    engine = connect()
+    suite = host_suite()
+    references = {recipe: recipe.reference(suite) for recipe in (image.NODE, image.PYTHON)}
+    missing = [recipe for recipe, reference in references.items() if not engine.has_image(reference)]
+    _require_disk(engine, image.NEEDED_GB if missing else RUN_GB)
+    for recipe in missing:
+        observe(Progress(phase="apply", message=f"build {references[recipe]} from {suite} packages (once)"))
+        image.build(recipe, engine, run, suite)
+    node = references[image.NODE]
+    if isolation.chosen(engine, node) is None:
+        observe(Progress(phase="apply", message="find out how a node must be isolated here (once)"))
+        way = isolation.choose(engine, node)
+        if way is isolation.Isolation.PRIVILEGED:
+            observe(Progress(phase="apply", message="nodes run with --privileged: nothing less works on this machine"))
+
+
+def host_suite() -> str:
+    suite = image.host_suite()
+    if not suite:
+        raise MissingTool(
+            "node images are built from Debian or Ubuntu packages, and this is neither",
+            hint="run trainrig on Debian or Ubuntu, or in a virtual machine with one",
+        )
+    return suite
+
+
+def _require_disk(engine: Engine, needed_gb: float) -> None:
+    free = engine.free_gb()
+    if free is not None and free < needed_gb:
+        raise PreflightFailed(
+            f"{free:.1f} GB of disk are free where Docker keeps its data, {needed_gb:.0f} GB are needed",
+            hint="`docker system df` shows what Docker holds",
+        )

@@ -1,0 +1,57 @@
+"""Tests in this folder run the main job for real: Docker, Terraform, SSH, on this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+
+import docker
+import pytest
+
+from trainrig.clouds import registry
+from trainrig.model.events import silent
+from trainrig.tools import proc
+
+
+def docker_holds() -> dict[str, set[str]]:
+    client = docker.from_env()
+    try:
+        return {
+            "containers": {str(c.name) for c in client.containers.list(all=True, ignore_removed=True)},
+            "networks": {str(n.name) for n in client.networks.list()},
+            "volumes": {str(v.name) for v in client.volumes.list()},
+        }
+    finally:
+        client.close()
+
+
+@pytest.fixture(scope="session")
+def local_cloud() -> None:
+    """Docker, and the node image; built here when this machine has never run a rig."""
+    if shutil.which("docker") is None:
+        pytest.skip("needs Docker")
+    registry.prepare("local").prepare(proc.run, silent)
+
+
+@pytest.fixture
+def attached(local_cloud: None) -> Iterator[Mapping[str, str]]:
+    """The provider, served in this process."""
+    with registry.provider("local").serve() as env:
+        yield env
+
+
+@pytest.fixture
+def nothing_left(local_cloud: None) -> Iterator[None]:
+    """What Docker holds with our labels is the same after the test as before it."""
+    before = docker_holds()
+    yield
+    after = docker_holds()
+    for kind, names in after.items():
+        assert {n for n in names - before[kind] if n.startswith("tr-finetune-")} == set(), kind
+
+
+@pytest.fixture(autouse=True)
+def plain_terraform(monkeypatch: pytest.MonkeyPatch) -> None:
+    if shutil.which("terraform", path=os.environ["PATH"]) is None:
+        pytest.skip("needs Terraform on PATH")
