@@ -153,6 +153,18 @@ class PrepareModule(Protocol):
     def prepare(self, run: Runner, observe: Observer) -> None: ...
 
 
+class BuiltImagesModule(Protocol):
+    """clouds/<name>/built_images.py: only where trainrig makes the images itself, and no lock names them (local)."""
+
+    def machine(self) -> str:
+        """What a node boots from."""
+        ...
+
+    def container(self) -> str:
+        """What a job runs in that names no image."""
+        ...
+
+
 class DrillModule(Protocol):
     """clouds/<name>/drill.py: takes a node away on purpose, as the cloud would."""
 

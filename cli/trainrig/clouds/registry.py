@@ -93,3 +93,7 @@ def prepare(cloud: str) -> base.PrepareModule:
 
 def drill(cloud: str) -> base.DrillModule:
     return cast("base.DrillModule", capability(cloud, "drill"))
+
+
+def built_images(cloud: str) -> base.BuiltImagesModule:
+    return cast("base.BuiltImagesModule", capability(cloud, "built_images"))

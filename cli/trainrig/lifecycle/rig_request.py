@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trainrig.clouds import registry
 from trainrig.errors import Unplaceable
 from trainrig.lifecycle import pins
 from trainrig.model.environment import Environment
@@ -71,9 +72,10 @@ def option_of(job: Job, offer: Offer) -> ResourceOption:
 
 
 def _image(job: Job, environment: Environment, offer: Offer, lock: Lock | None) -> PinnedImage:
-    if offer.cloud == "local":
-        # The node image is made on this machine and named by the digest of its recipe; the provider knows it.
-        return PinnedImage(id="trainrig-node", name="trainrig-node")
+    if registry.has(offer.cloud, "built_images"):
+        # Made on this machine and named by the digest of its recipe: as exact as a lock.
+        reference = registry.built_images(offer.cloud).machine()
+        return PinnedImage(id=reference, name=reference)
     choice = image_choice(job, environment, offer, lock)
     if choice.image is None:
         raise Unplaceable(
