@@ -12,6 +12,7 @@ from typing import cast
 
 from trainrig.clouds import base
 from trainrig.errors import NotBuilt, UsageError
+from trainrig.model.tariff import Tariff
 
 ENTRY_POINTS = "trainrig.clouds"
 
@@ -61,6 +62,11 @@ def has(cloud: str, name: str) -> bool:
 
 def facts(cloud: str) -> base.CloudFacts:
     return cast("base.CloudFacts", capability(cloud, "facts").FACTS)
+
+
+def tariff(cloud: str) -> Tariff:
+    """Empty for a cloud that has no tariff.py."""
+    return cast("base.TariffModule", capability(cloud, "tariff")).TARIFF if has(cloud, "tariff") else Tariff()
 
 
 def offers(cloud: str) -> base.OffersModule:
