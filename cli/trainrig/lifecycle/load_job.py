@@ -14,14 +14,13 @@ from trainrig.model.environment import Environment
 from trainrig.model.job import Job, Mount
 from trainrig.spec.compose import MAX_CHARACTERS, invalid
 from trainrig.spec.environment import load_environment
-from trainrig.spec.from_flags import JobFlags, spec_from_flags
+from trainrig.spec.from_flags import JOB_SUFFIXES, JobFlags, spec_from_flags
 from trainrig.spec.infra import unknown_cloud
 from trainrig.spec.load import JobSpec, load_documents
 from trainrig.spec.merge import resolve
 from trainrig.spec.nodes import find_scalar
 
 DEFAULT_ENVIRONMENT = "local"
-_SUFFIXES = (".yaml", ".yml", ".json")
 
 
 def load_job(
@@ -49,7 +48,7 @@ def load_job(
 def find_environment(name: str | None) -> Environment:
     """`--env`, else TRAINRIG_ENV, else `local`: a file, ./environments/NAME.yaml, or a shipped one."""
     wanted = name or os.environ.get("TRAINRIG_ENV") or DEFAULT_ENVIRONMENT
-    if wanted.endswith(_SUFFIXES) or os.sep in wanted:
+    if wanted.endswith(JOB_SUFFIXES) or os.sep in wanted:
         return load_environment(read(Path(wanted), "environment"), wanted)
     folders = (Path("environments"), assets.path("environments"))
     for folder in folders:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
-from typing import Any
+from pathlib import Path, PurePath
+from typing import Any, Final
 
 from trainrig.spec.load import JobSpec
 from trainrig.spec.nodes import Map, Source
+
+JOB_SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,3 +48,23 @@ def spec_from_flags(flags: JobFlags) -> JobSpec:
     stem = PurePath((scripts or words or ["job"])[0]).stem
     name = re.sub(r"[^A-Za-z0-9]+", "-", stem).strip("-")[:60].strip("-")
     return JobSpec(root=Map(entries=(), source=Source(file="the command line")), default_name=name or "job")
+
+
+def job_and_flags(
+    words: Sequence[str] | None,
+    *,
+    gpu: str | None = None,
+    max_cost: str | None = None,
+    timeout: str | None = None,
+    image: str | None = None,
+) -> tuple[Path | None, JobFlags]:
+    """The job file and the flags of `[JOB] [options] [-- CMD...]`, for load_job.
+
+    The first word is a job file when it looks like one, and also when no option describes a job in its stead.
+    """
+    first, *rest = words or [None]
+    described = any(option is not None for option in (gpu, max_cost, timeout, image))
+    is_file = first is not None and (first.endswith(JOB_SUFFIXES) or not described)
+    command = tuple(rest if is_file else words or ())
+    flags = JobFlags(gpu=gpu, max_cost=max_cost, timeout=timeout, image=image, command=command)
+    return (Path(first) if is_file and first is not None else None), flags
