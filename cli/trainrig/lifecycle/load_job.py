@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from trainrig import assets
-from trainrig.clouds import registry
 from trainrig.errors import Problem, SpecInvalid, UsageError
 from trainrig.model.environment import Environment
 from trainrig.model.job import Job, Mount
@@ -77,14 +76,19 @@ def read(path: Path, what: str) -> str:
 
 
 def _check_clouds(spec: JobSpec, job: Job) -> None:
-    for cloud in {o.cloud for o in job.options if o.cloud}:
-        if (
-            unknown_cloud(cloud, frozenset()) is None
-            or (hint := unknown_cloud(cloud, frozenset(registry.names()))) is None
-        ):
-            continue
-        where = find_scalar(spec.root, ("infra", "cloud"), cloud)
-        raise invalid(spec.file, [Problem(message=f"unknown cloud `{cloud}`", where=where, hint=hint)])
+    unknown = {o.cloud for o in job.options if o.cloud and unknown_cloud(o.cloud, frozenset())}
+    if not unknown:
+        return
+    from trainrig.clouds import registry  # asks for entry points, which takes a while
+
+    known = frozenset(registry.names())
+    for cloud in sorted(unknown - known):
+        problem = Problem(
+            message=f"unknown cloud `{cloud}`",
+            where=find_scalar(spec.root, ("infra", "cloud"), cloud),
+            hint=unknown_cloud(cloud, known) or "",
+        )
+        raise invalid(spec.file, [problem])
 
 
 def _absolute(job: Job) -> Job:

@@ -62,9 +62,9 @@ def job_and_flags(
 
     The first word is a job file when it looks like one, and also when no option describes a job in its stead.
     """
-    first, *rest = words or [None]
+    words = words or ()
     described = any(option is not None for option in (gpu, max_cost, timeout, image))
-    is_file = first is not None and (first.endswith(JOB_SUFFIXES) or not described)
-    command = tuple(rest if is_file else words or ())
+    is_file = bool(words) and (words[0].endswith(JOB_SUFFIXES) or not described)
+    command = tuple(words[1:] if is_file else words)
     flags = JobFlags(gpu=gpu, max_cost=max_cost, timeout=timeout, image=image, command=command)
-    return (Path(first) if is_file and first is not None else None), flags
+    return (Path(words[0]) if is_file else None), flags

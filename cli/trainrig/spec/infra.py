@@ -97,7 +97,7 @@ def _infra(node: Node) -> Place:
 
 def unknown_cloud(cloud: str, known: frozenset[str]) -> str | None:
     """A hint when the cloud is nobody's, else None."""
-    names = known | SKYPILOT_CLOUDS
+    names = known | SKYPILOT_CLOUDS | {"local"}
     return None if cloud in names else did_you_mean(cloud, names - frozenset(NOT_RENTED))
 
 
