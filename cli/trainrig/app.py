@@ -54,20 +54,12 @@ class LazyVerbs(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0] if args else ""
         if name in verbs():
-            command, rest = load(name), args[1:]
-            if getattr(command, "takes_command", False) and "--" in rest:
-                # What follows is the user's own command; without this it could not be told from a job file.
-                dashes = rest.index("--")
-                ctx.obj, rest = tuple(rest[dashes + 1 :]), rest[:dashes]
-            return name, command, rest
+            return name, load(name), args[1:]
         return super().resolve_command(ctx, args)
 
 
 def load(verb: str) -> Any:
-    """The command of a verb: `app` of its module where it has sub-commands, else its `command` function.
-
-    A module with `TAKES_COMMAND` gets the words after `--` from `options.words_after_dashes`.
-    """
+    """The command of a verb: `app` of its module where it has sub-commands, else its `command` function."""
     stem = verb.replace("-", "_")
     if not (COMMANDS / f"{stem}.py").exists():  # `import` and the like are keywords: import_.py
         stem += "_"
@@ -79,9 +71,7 @@ def load(verb: str) -> Any:
     single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     settings_of_command = getattr(module, "CONTEXT", {})
     single.command(name=verb, context_settings=settings_of_command, no_args_is_help=False)(module.command)
-    command = get_command(single)
-    command.takes_command = getattr(module, "TAKES_COMMAND", False)
-    return command
+    return get_command(single)
 
 
 app = typer.Typer(

@@ -45,14 +45,3 @@ Timeout = Annotated[str | None, typer.Option("--timeout", metavar="TIME", help="
 Image = Annotated[str | None, typer.Option("--image", metavar="IMAGE", help="The container.")]
 JobArg = Annotated[Path, typer.Argument(metavar="JOB", help="The job file.")]
 RigArg = Annotated[str, typer.Argument(metavar="RIG", help="The rig's name or run id.")]
-
-OptionalJobArg = Annotated[Path | None, typer.Argument(metavar="[JOB]", help="The job file.")]
-Gpu = Annotated[str | None, typer.Option("--gpu", metavar="NAME[:COUNT]", help="GPUs of a node, without a job file.")]
-MaxCost = Annotated[str | None, typer.Option("--max-cost", metavar="USD", help="What the whole run may cost.")]
-Timeout = Annotated[str | None, typer.Option("--timeout", metavar="TIME", help="How long the job may run: 90m, 10h.")]
-Image = Annotated[str | None, typer.Option("--image", metavar="IMAGE", help="The container to run in.")]
-
-
-def words_after_dashes(ctx: typer.Context) -> tuple[str, ...]:
-    """The user's own command: `trainrig run --gpu H100:8 -- torchrun train.py`."""
-    return ctx.obj or ()
