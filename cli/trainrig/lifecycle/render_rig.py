@@ -12,6 +12,7 @@ from trainrig.model.environment import Environment
 from trainrig.model.job import Job
 from trainrig.render import cloud_init, job_document, root, tfvars
 from trainrig.render.request import RigRequest
+from trainrig.store import workdir
 
 # What a module's folder holds for its developers alone.
 _NOT_SHIPPED = {"tests", ".terraform", "README.md", ".terraform.lock.hcl"}
@@ -49,14 +50,14 @@ def files_of(
 ) -> dict[str, str]:
     """The rendered root as data."""
     cloud = request.candidate.offer.cloud
-    module_files, template = module(cloud), _template(cloud)
-    inputs = (*root.declared(module_files["variables.tf"]), *root.declared(template))
+    module_files, text = module(cloud), template(cloud)
+    inputs = (*root.declared(module_files["variables.tf"]), *root.declared(text))
     own = registry.tfvars(cloud).tfvars(request) if registry.has(cloud, "tfvars") else {}
     if "cloud_init" in inputs:
         own["cloud_init"] = cloud_init.cloud_init(_read("configure/cloud-init.yaml.j2"), request)
     return root.render_root(
         cloud=cloud,
-        template=template,
+        template=text,
         module_files=module_files,
         tfvars=tfvars.tfvars(request, own, inputs),
         backend=environment.state,
@@ -78,27 +79,21 @@ def module(cloud: str) -> dict[str, str]:
     }
 
 
-def _template(cloud: str) -> str:
-    if not (assets.path("templates") / "roots" / f"{cloud}.tf.j2").is_file():
-        raise NotBuilt(f"{cloud}: there is no root template yet")
-    return _read(f"roots/{cloud}.tf.j2")
+def template(name: str) -> str:
+    """The root template of a cloud."""
+    if not (assets.path("templates") / "roots" / f"{name}.tf.j2").is_file():
+        raise NotBuilt(f"{name}: there is no root template yet")
+    return _read(f"roots/{name}.tf.j2")
 
 
-def _read(template: str) -> str:
-    return (assets.path("templates") / template).read_text(encoding="utf-8")
+def _read(path: str) -> str:
+    return (assets.path("templates") / path).read_text(encoding="utf-8")
 
 
 def write(files: Mapping[str, str], out: Path) -> None:
     """Each file appears whole or not at all, readable by its owner alone; files of an older render disappear."""
-    out.mkdir(parents=True, exist_ok=True, mode=0o700)
     stale = [p for p in out.glob("module/**/*") if p.is_file()] + [out / "backend.tf.json"]
     for path in stale:
         if path.relative_to(out).as_posix() not in files:
             path.unlink(missing_ok=True)
-    for name, text in files.items():
-        path = out / name
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        temporary = path.with_name(f".{path.name}.new")
-        temporary.touch(mode=0o600)
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        temporary.replace(path)
+    workdir.write_tree(out, files)

@@ -1,0 +1,121 @@
+"""The long-lived buckets that an environment names: what to make, from its checkpoint_store and its state backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trainrig.errors import EnvironmentInvalid
+from trainrig.model.environment import Environment
+from trainrig.model.rig import label_value
+
+_CLOUD_OF_SCHEME = {"s3": "aws", "gs": "gcp", "az": "azure"}
+_CLOUD_OF_BACKEND = {"s3": "aws", "gcs": "gcp", "azurerm": "azure"}
+STATE_VERSIONS_DAYS = 365  # of a state one wants to look back further than at a checkpoint
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Store:
+    """One bucket. `holder` is what it lies in where a bucket's name alone does not find it: Azure's storage account."""
+
+    cloud: str
+    name: str
+    holder: str | None
+    region: str
+    purposes: tuple[str, ...]  # "checkpoints", "state"
+    resource_group: str | None
+    account: Mapping[str, str]
+    labels: Mapping[str, str]
+
+    @property
+    def folder(self) -> str:
+        return "-".join(filter(None, (self.cloud, self.holder, self.name)))
+
+    @property
+    def url(self) -> str:
+        scheme = next(s for s, cloud in _CLOUD_OF_SCHEME.items() if cloud == self.cloud)
+        return f"{scheme}://{'/'.join(filter(None, (self.holder, self.name)))}"
+
+    def tfvars(self, *, delete_data: bool) -> dict[str, Any]:
+        """Inputs of terraform/modules/checkpoint_store/<cloud>, and of its root."""
+        values: dict[str, Any] = {"name": self.name, "region": self.region, "labels": dict(self.labels)}
+        if "state" in self.purposes:
+            values["noncurrent_days"] = STATE_VERSIONS_DAYS
+        if self.cloud == "azure":  # Azure would delete data unasked either way; lifecycle/store.py looks first
+            values |= {"storage_account": self.holder, "resource_group": self.resource_group}
+        else:
+            values["delete_data"] = delete_data
+        return values | {"account": dict(self.account)}
+
+
+def stores_of(environment: Environment, region: str | None = None) -> tuple[Store, ...]:
+    """The buckets to make, one each, a bucket with two purposes once. `region` serves where the environment has none.
+
+    Raises:
+        EnvironmentInvalid: it names no bucket, or does not say where one is to lie.
+    """
+    wanted: dict[tuple[str, str | None, str], list[str]] = {}
+    for purpose, place in (("checkpoints", _checkpoints(environment)), ("state", _state(environment))):
+        if place is not None:
+            wanted.setdefault(place, []).append(purpose)
+    if not wanted:
+        raise EnvironmentInvalid(
+            f"environment {environment.name} names no bucket",
+            hint="set checkpoint_store: s3://BUCKET/PREFIX, or a state backend",
+        )
+    return tuple(_store(environment, place, tuple(purposes), region) for place, purposes in wanted.items())
+
+
+def _checkpoints(environment: Environment) -> tuple[str, str | None, str] | None:
+    """(cloud, holder, bucket) of `s3://bucket/...`, `gs://bucket/...`, `az://account/container/...`."""
+    scheme, _, rest = (environment.checkpoint_store or "").partition("://")
+    cloud = _CLOUD_OF_SCHEME.get(scheme)
+    if cloud is None:
+        return None
+    parts = rest.strip("/").split("/")
+    if cloud != "azure":
+        return cloud, None, parts[0]
+    if len(parts) < 2:
+        raise EnvironmentInvalid(
+            f"checkpoint_store {environment.checkpoint_store} has no container", hint="az://ACCOUNT/CONTAINER/PREFIX"
+        )
+    return cloud, parts[0], parts[1]
+
+
+def _state(environment: Environment) -> tuple[str, str | None, str] | None:
+    kind, settings = environment.state.kind, environment.state.settings
+    if kind == "local":
+        return None
+    holder = "storage_account_name" if kind == "azurerm" else None
+    name = "container_name" if kind == "azurerm" else "bucket"
+    if missing := [key for key in (holder, name) if key and key not in settings]:
+        raise EnvironmentInvalid(f"state: {kind} needs {' and '.join(missing)}")
+    return _CLOUD_OF_BACKEND[kind], settings[holder] if holder else None, settings[name]
+
+
+def _store(
+    environment: Environment, place: tuple[str, str | None, str], purposes: tuple[str, ...], region: str | None
+) -> Store:
+    cloud, holder, name = place
+    policy = environment.policy(cloud)
+    settings = environment.state.settings if "state" in purposes else {}
+    where = settings.get("region") or region or next(iter(policy.regions if policy else ()), None)
+    if where is None:
+        raise EnvironmentInvalid(f"nothing says in which region {name} is to lie", hint="--region REGION")
+    return Store(
+        cloud=cloud,
+        name=name,
+        holder=holder,
+        region=where,
+        purposes=purposes,
+        resource_group=settings.get("resource_group_name") or (f"{environment.project}-store" if holder else None),
+        account=dict(policy.account) if policy else {},
+        labels={
+            # not the managed-by of a rig: sweep must never take a store for a leftover
+            "managed-by": "trainrig-store",
+            "trainrig-project": label_value(environment.project),
+            "trainrig-env": label_value(environment.name),
+            "trainrig-store": "-".join(purposes),
+        },
+    )

