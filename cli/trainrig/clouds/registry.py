@@ -12,6 +12,7 @@ from typing import cast
 
 from trainrig.clouds import base
 from trainrig.errors import NotBuilt, UsageError
+from trainrig.model.tariff import Tariff
 
 ENTRY_POINTS = "trainrig.clouds"
 
@@ -63,6 +64,11 @@ def facts(cloud: str) -> base.CloudFacts:
     return cast("base.CloudFacts", capability(cloud, "facts").FACTS)
 
 
+def tariff(cloud: str) -> Tariff:
+    """Empty for a cloud that has no tariff.py."""
+    return cast("base.TariffModule", capability(cloud, "tariff")).TARIFF if has(cloud, "tariff") else Tariff()
+
+
 def offers(cloud: str) -> base.OffersModule:
     return cast("base.OffersModule", capability(cloud, "offers"))
 
@@ -87,10 +93,6 @@ def tfvars(cloud: str) -> base.TfvarsModule:
     return cast("base.TfvarsModule", capability(cloud, "tfvars"))
 
 
-def node_image(cloud: str) -> base.NodeImageModule:
-    return cast("base.NodeImageModule", capability(cloud, "node_image"))
-
-
 def provider(cloud: str) -> base.ProviderModule:
     return cast("base.ProviderModule", capability(cloud, "provider"))
 
@@ -101,3 +103,7 @@ def prepare(cloud: str) -> base.PrepareModule:
 
 def drill(cloud: str) -> base.DrillModule:
     return cast("base.DrillModule", capability(cloud, "drill"))
+
+
+def built_images(cloud: str) -> base.BuiltImagesModule:
+    return cast("base.BuiltImagesModule", capability(cloud, "built_images"))

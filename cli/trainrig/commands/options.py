@@ -33,5 +33,15 @@ Set = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only results and errors.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Every step.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+# run, plan and explain take a job file, or its main keys as options and the command after `--`:
+# `path, flags = job_and_flags(words, gpu=gpu, max_cost=max_cost, timeout=timeout, image=image)`, then load_job().
+JobWords = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[JOB] [-- CMD...]", help="The job file; or, with --gpu and the like, the command."),
+]
+Gpu = Annotated[str | None, typer.Option("--gpu", metavar="NAME:COUNT", help="GPUs of a node, as in H100:8.")]
+MaxCost = Annotated[str | None, typer.Option("--max-cost", metavar="USD", help="The whole bill must stay below.")]
+Timeout = Annotated[str | None, typer.Option("--timeout", metavar="TIME", help="Stop the run after, as in 10h.")]
+Image = Annotated[str | None, typer.Option("--image", metavar="IMAGE", help="The container.")]
 JobArg = Annotated[Path, typer.Argument(metavar="JOB", help="The job file.")]
 RigArg = Annotated[str, typer.Argument(metavar="RIG", help="The rig's name or run id.")]

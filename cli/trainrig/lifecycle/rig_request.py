@@ -72,8 +72,10 @@ def option_of(job: Job, offer: Offer) -> ResourceOption:
 
 
 def _image(job: Job, environment: Environment, offer: Offer, lock: Lock | None) -> PinnedImage:
-    if registry.has(offer.cloud, "node_image"):
-        return registry.node_image(offer.cloud).node_image()
+    if registry.has(offer.cloud, "built_images"):
+        # Made on this machine and named by the digest of its recipe: as exact as a lock.
+        reference = registry.built_images(offer.cloud).machine()
+        return PinnedImage(id=reference, name=reference)
     choice = image_choice(job, environment, offer, lock)
     if choice.image is None:
         raise Unplaceable(

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from trainrig.localcloud.hostkey import HostKey
-from trainrig.localcloud.image import NODE_UID, NODE_USER
+from trainrig.localcloud.recipe import NODE_UID, NODE_USER
 from trainrig.model.clock import iso
 
 LEASE_SERVICE = """\

@@ -97,6 +97,7 @@ class Checkpoints:
 class Recovery:
     max_recoveries: int | None = None  # None: spend, deadline and progress are the limits
     on_exit_codes: tuple[int, ...] = ()
+    max_restarts_on_errors: int = 0  # of a job that failed by itself
     strategy: str | None = None
 
 
@@ -124,12 +125,14 @@ class Job:
     nodes: int = 1
     workdir: str | None = None  # absolute path, or a git URL
     workdir_ref: str | None = None
+    start_in: str | None = None  # directory of the container where the job starts; None: that of the workdir
     image: str | None = None  # the container; None: the cloud's default training image
     setup: str | None = None
     run: str | None = None
     launch: Literal["torchrun", "ray", "mpi"] | None = None
     env: Mapping[str, str] = field(default_factory=dict)
-    secrets: Mapping[str, str] = field(default_factory=dict)  # values resolved late; never rendered or printed
+    # "env:NAME" of this machine, "file:PATH" or "value:TEXT": lifecycle/secret_values.py resolves them, late
+    secrets: Mapping[str, str] = field(default_factory=dict)
     mounts: tuple[Mount, ...] = ()
     checkpoints: Checkpoints | None = None
     outputs: Mapping[str, str] = field(default_factory=dict)  # name -> path in the container

@@ -32,6 +32,7 @@ class Offer:
     captured_at: datetime  # timezone-aware, when the source said so
     source: str
     local_disk_gb: int = 0
+    flags: tuple[str, ...] = ()  # what is wrong with the price, catalog/quality.py
 
     @property
     def place(self) -> str:

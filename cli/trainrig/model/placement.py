@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -39,6 +40,7 @@ class RejectionCode(StrEnum):
     DRIVER_CUDA_MISMATCH = "driver_cuda_mismatch"
     MULTI_NODE_UNSUPPORTED = "multi_node_unsupported"
     FEATURE_UNSUPPORTED = "feature_unsupported"
+    BEYOND_FALLBACKS = "beyond_fallbacks"  # fits, but the job asked for fewer fallbacks
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,6 +109,9 @@ class Placement:
     fallbacks: tuple[Candidate, ...]
     rejections: tuple[Rejection, ...]
     warnings: tuple[Notice, ...] = ()
+    # Offers whose machine type alone rules them out, counted by code and not listed: a text report over 80,000 offers
+    # does not load them. Empty in a complete placement.
+    counted: Mapping[RejectionCode, int] = field(default_factory=dict)
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:

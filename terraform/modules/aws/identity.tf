@@ -45,46 +45,50 @@ locals {
   partition = startswith(var.region, "us-gov-") ? "aws-us-gov" : startswith(var.region, "cn-") ? "aws-cn" : "aws"
   s3        = "arn:${local.partition}:s3:::"
 
-  write_statements = local.checkpoint == null ? [] : [
-    {
-      Sid      = "Checkpoints"
-      Effect   = "Allow"
-      Action   = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts"]
-      Resource = "${local.s3}${local.checkpoint.bucket}/${local.checkpoint.prefix}/*"
-    },
-    {
-      Sid       = "ListCheckpoints"
-      Effect    = "Allow"
-      Action    = ["s3:ListBucket"]
-      Resource  = "${local.s3}${local.checkpoint.bucket}"
-      Condition = { StringLike = { "s3:prefix" = ["${local.checkpoint.prefix}/*"] } }
-    },
-  ]
+  write_statements = flatten([
+    for store in local.checkpoints : [
+      {
+        Sid      = "Checkpoints"
+        Effect   = "Allow"
+        Action   = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts"]
+        Resource = ["${local.s3}${store.bucket}/${store.key}/*"]
+      },
+      {
+        Sid       = "ListCheckpoints"
+        Effect    = "Allow"
+        Action    = ["s3:ListBucket"]
+        Resource  = ["${local.s3}${store.bucket}"]
+        Condition = { StringLike = { "s3:prefix" = ["${store.key}/*"] } }
+      },
+    ]
+  ])
 
+  # An input's URL may name a bucket, a folder or one object.
   read_statements = flatten([
     for i, input in local.inputs : [
       {
-        Sid    = "Input${i}"
-        Effect = "Allow"
-        Action = ["s3:GetObject"]
-        # An URL may name one object or a folder.
-        Resource = [for key in input.prefix == "" ? ["*"] : [input.prefix, "${input.prefix}/*"] : "${local.s3}${input.bucket}/${key}"]
+        Sid      = "Input${i}"
+        Effect   = "Allow"
+        Action   = ["s3:GetObject"]
+        Resource = [for key in input.key == "" ? ["*"] : [input.key, "${input.key}/*"] : "${local.s3}${input.bucket}/${key}"]
       },
       {
         Sid       = "ListInput${i}"
         Effect    = "Allow"
         Action    = ["s3:ListBucket"]
-        Resource  = "${local.s3}${input.bucket}"
-        Condition = { StringLike = { "s3:prefix" = [input.prefix == "" ? "*" : "${input.prefix}/*"] } }
+        Resource  = ["${local.s3}${input.bucket}"]
+        Condition = { StringLike = { "s3:prefix" = input.key == "" ? ["*"] : ["${input.key}", "${input.key}/*"] } }
       },
     ]
   ])
 
-  key_statements = var.checkpoint_kms_key_arn == null || local.checkpoint == null ? [] : [{
-    Sid       = "CheckpointKey"
-    Effect    = "Allow"
-    Action    = ["kms:Decrypt", "kms:GenerateDataKey"]
-    Resource  = var.checkpoint_kms_key_arn
-    Condition = { StringEquals = { "kms:ViaService" = "s3.${var.region}.amazonaws.com" } }
-  }]
+  key_statements = [
+    for key in compact([var.checkpoint_kms_key_arn]) : {
+      Sid       = "CheckpointKey"
+      Effect    = "Allow"
+      Action    = ["kms:Decrypt", "kms:GenerateDataKey"]
+      Resource  = [key]
+      Condition = { StringEquals = { "kms:ViaService" = "s3.${var.region}.amazonaws.com" } }
+    }
+  ]
 }

@@ -37,12 +37,9 @@ locals {
   vpc_id      = local.own_network ? one(aws_vpc.rig[*].id) : var.existing_network["vpc"]
   subnet_id   = local.own_network ? one(aws_subnet.rig[*].id) : var.existing_network["subnet"]
 
-  # "s3://bucket/a/b/" -> {bucket, prefix = "a/b"}; URLs of other clouds give no rights here.
-  checkpoint_urls = [for url in compact([var.checkpoint_prefix]) : trimsuffix(trimprefix(url, "s3://"), "/") if startswith(url, "s3://")]
-  checkpoint      = one([for path in local.checkpoint_urls : { bucket = split("/", path)[0], prefix = join("/", slice(split("/", path), 1, length(split("/", path)))) }])
-  inputs = [
-    for path in [for url in var.read_only_urls : trimsuffix(trimprefix(url, "s3://"), "/") if startswith(url, "s3://")] :
-    { bucket = split("/", path)[0], prefix = join("/", slice(split("/", path), 1, length(split("/", path)))) }
-  ]
-  has_identity = local.checkpoint != null || length(local.inputs) > 0
+  # "s3://bucket/a/b/" -> {bucket = "bucket", key = "a/b"}; URLs of other clouds give no rights here.
+  s3_url       = "^s3://(?P<bucket>[^/]+)/?(?P<key>.*?)/?$"
+  checkpoints  = [for url in compact([var.checkpoint_prefix]) : regex(local.s3_url, url) if startswith(url, "s3://")]
+  inputs       = [for url in var.read_only_urls : regex(local.s3_url, url) if startswith(url, "s3://")]
+  has_identity = length(local.checkpoints) + length(local.inputs) > 0
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from google.api_core.exceptions import GoogleAPIError, NotFound
 from google.auth.exceptions import DefaultCredentialsError, RefreshError
-from google.cloud import storage
+from google.cloud.storage import Client
 
 from trainrig.clouds.base import Account
 from trainrig.errors import CommandFailed, CredentialsMissing
@@ -12,7 +12,7 @@ from trainrig.errors import CommandFailed, CredentialsMissing
 
 def holds_data(account: Account, holder: str | None, name: str) -> bool:  # noqa: ARG001 -- bucket names are global
     try:
-        client = storage.Client(project=account.settings.get("project"))
+        client = Client(project=account.settings.get("project"))
         return any(client.list_blobs(name, versions=True, max_results=1))
     except NotFound:
         return False

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from trainrig.clouds.base import Account, Check
 from trainrig.errors import PreflightFailed
-from trainrig.localcloud import image, isolation
+from trainrig.localcloud import image, isolation, recipe
 from trainrig.localcloud.engine import Engine, connect
 
 
@@ -40,8 +40,8 @@ def _disk(engine: Engine) -> Check:
 
 
 def _node_image(engine: Engine) -> Iterator[Check]:
-    suite = image.host_suite()
-    reference = image.NODE.reference(suite)
+    suite = recipe.host_suite()
+    reference = recipe.NODE.reference(suite)
     if engine.has_image(reference):
         way = isolation.chosen(engine, reference)
         yield Check(name="node image", status="pass", detail=f"{reference}, {way or 'isolation not probed yet'}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainrig.errors import MissingTool, PreflightFailed
-from trainrig.localcloud import image, isolation
+from trainrig.localcloud import image, isolation, recipe
 from trainrig.localcloud.engine import Engine, connect
 from trainrig.model.events import Observer, Progress
 from trainrig.model.process import Runner
@@ -19,13 +19,12 @@ def prepare(run: Runner, observe: Observer) -> None:
     """
     engine = connect()
     suite = host_suite()
-    references = {recipe: recipe.reference(suite) for recipe in (image.NODE, image.PYTHON)}
-    missing = [recipe for recipe, reference in references.items() if not engine.has_image(reference)]
+    missing = [r for r in (recipe.NODE, recipe.PYTHON) if not engine.has_image(r.reference(suite))]
     _require_disk(engine, image.NEEDED_GB if missing else RUN_GB)
-    for recipe in missing:
-        observe(Progress(phase="apply", message=f"build {references[recipe]} from {suite} packages (once)"))
-        image.build(recipe, engine, run, suite)
-    node = references[image.NODE]
+    for one in missing:
+        observe(Progress(phase="apply", message=f"build {one.reference(suite)} from {suite} packages (once)"))
+        image.build(one, engine, run, suite)
+    node = recipe.NODE.reference(suite)
     if isolation.chosen(engine, node) is None:
         observe(Progress(phase="apply", message="find out how a node must be isolated here (once)"))
         way = isolation.choose(engine, node)
@@ -34,7 +33,7 @@ def prepare(run: Runner, observe: Observer) -> None:
 
 
 def host_suite() -> str:
-    suite = image.host_suite()
+    suite = recipe.host_suite()
     if not suite:
         raise MissingTool(
             "node images are built from Debian or Ubuntu packages, and this is neither",

@@ -1,0 +1,222 @@
+"""The decision: which offer, which next, and why not each of the others. Pure, and independent of the offers' order."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from trainrig.catalog import quality
+from trainrig.model.clock import iso
+from trainrig.model.cooldown import Cooldown
+from trainrig.model.environment import Environment
+from trainrig.model.job import Job, ResourceOption
+from trainrig.model.offer import Offer
+from trainrig.model.placement import (
+    Candidate,
+    CatalogStamp,
+    Placement,
+    Rejection,
+)
+from trainrig.model.placement import RejectionCode as Code
+from trainrig.model.tariff import CloudCosts
+from trainrig.placement import fit, gravity, limits, notices, order
+from trainrig.placement.quota import QuotaBook
+from trainrig.placement.score import Score, score
+
+NO_QUOTAS = QuotaBook()
+
+# How far an offer got. Of several options that all say no, the one that got furthest gives the reason.
+_STAGE = {
+    code: stage
+    for stage, code in enumerate(
+        (
+            Code.CLOUD_NOT_ALLOWED,
+            Code.CLOUD_DISABLED,
+            Code.INSTANCE_TYPE,
+            Code.GPU_MISMATCH,
+            Code.GPU_COUNT,
+            Code.CPUS,
+            Code.MEMORY,
+            Code.DISK,
+            Code.DRIVER_CUDA_MISMATCH,
+            Code.REGION_NOT_ALLOWED,
+            Code.ZONE_NOT_ALLOWED,
+            Code.MULTI_NODE_UNSUPPORTED,
+            Code.MARKET_NOT_ALLOWED,
+            Code.NO_PRICE,
+            Code.BAD_PRICE,
+            Code.STALE_PRICE,
+            Code.COOLDOWN,
+            Code.PRICE_CAP,
+            Code.QUOTA,
+            Code.DEADLINE,
+            Code.BUDGET,
+            Code.MAX_COST,
+            Code.CREDITS,
+        )
+    )
+}
+
+
+def decide(
+    job: Job,
+    environment: Environment,
+    offers: Iterable[Offer],
+    *,
+    now: datetime,
+    costs: Mapping[str, CloudCosts],
+    quotas: QuotaBook = NO_QUOTAS,
+    cooldowns: Sequence[Cooldown] = (),
+    spend: limits.Spend = limits.NOTHING_SPENT,
+    stamp: CatalogStamp | None = None,
+    counted: Mapping[Code, int] | None = None,
+) -> Placement:
+    """Every offer ends up chosen, as a fallback or rejected, once.
+
+    `now` is timezone-aware. `costs` has the clouds on which rigs can be started. `stamp` and `counted` come from an
+    index that has seen more offers than it handed over.
+    """
+    checked = quality.checked(offers, free={c for c in costs if costs[c].tariff.free})
+    considered = _Considered(
+        job=job,
+        environment=environment,
+        now=now,
+        costs=costs,
+        quotas=quotas,
+        cooldowns=cooldowns,
+        spend=spend,
+        refreshed=quality.refreshed_types(checked, now, environment.max_price_age_hours),
+    )
+    ranked: list[order.Ranked] = []
+    rejections: list[Rejection] = []
+    for offer in checked:
+        verdict = considered(offer)
+        if isinstance(verdict, order.Ranked):
+            ranked.append(verdict)
+        else:
+            rejections.append(Rejection(offer=offer, code=verdict[0], detail=verdict[1]))
+    candidates = gravity.with_breakeven(job, order.ordered(ranked, job.placement.profile), costs)
+    keep = len(candidates) if job.placement.fallbacks is None else job.placement.fallbacks + 1
+    rejections += [
+        Rejection(offer=c.offer, code=Code.BEYOND_FALLBACKS, detail=f"the job asks for {keep - 1} fallbacks")
+        for c in candidates[keep:]
+    ]
+    candidates = candidates[:keep]
+    return Placement(
+        job=job.name,
+        catalog=stamp or stamp_of(checked, now),
+        chosen=candidates[0] if candidates else None,
+        fallbacks=tuple(candidates[1:]),
+        rejections=tuple(sorted(rejections, key=lambda r: order.offer_key(r.offer))),
+        warnings=notices.of(job, environment, candidates, rejections, costs, now),
+        counted=counted or {},
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Considered:
+    """One offer after another against everything that can rule it out."""
+
+    job: Job
+    environment: Environment
+    now: datetime
+    costs: Mapping[str, CloudCosts]
+    quotas: QuotaBook
+    cooldowns: Sequence[Cooldown]
+    spend: limits.Spend
+    refreshed: set[tuple[str, str]]
+
+    def __call__(self, offer: Offer) -> order.Ranked | fit.Misfit:
+        """The offer as a ranked candidate, by the best of the job's options, or the reason that got furthest."""
+        verdicts = [self._option(i, option, offer) for i, option in enumerate(self.job.options)]
+        ranked = [v for v in verdicts if isinstance(v, order.Ranked)]
+        if ranked:
+            return min(ranked, key=lambda r: (r.wishes, order.tie_break(r.candidate)))
+        return max((v for v in verdicts if not isinstance(v, order.Ranked)), key=lambda misfit: _STAGE[misfit[0]])
+
+    def _option(self, index: int, option: ResourceOption, offer: Offer) -> order.Ranked | fit.Misfit:
+        misfit = (
+            fit.machine(self.job, option, self.environment, self.costs, offer)
+            or fit.place(self.job, option, self.environment, self.costs, offer)
+            or self._price(option, offer)
+        )
+        if misfit:
+            return misfit
+        code, quota = self.quotas.verdict(offer, self.job.nodes)
+        if code is Code.QUOTA:
+            return code, quota
+        scored = score(self.job, option, offer, self.costs)
+        if scored is None:
+            return Code.DEADLINE, "preempted so often, with so much lost each time, that it would never finish"
+        return self._bill(index, option, offer, scored, quota)
+
+    def _price(self, option: ResourceOption, offer: Offer) -> fit.Misfit | None:
+        if offer.price_hour_usd is None:
+            return Code.NO_PRICE, "the catalogue has no price for it"
+        doubt = quality.refusal(offer)
+        if doubt:
+            return Code.BAD_PRICE, doubt
+        if (offer.cloud, offer.instance_type) in self.refreshed and quality.is_stale(
+            offer, self.now, self.environment.max_price_age_hours
+        ):
+            return Code.STALE_PRICE, f"from {offer.captured_at:%Y-%m-%d}, while others of its type are newer"
+        cold = next((c for c in self.cooldowns if self.now < c.until and c.covers(offer)), None)
+        if cold:
+            return Code.COOLDOWN, f"until {iso(cold.until)}: {cold.reason}"
+        return limits.price_cap(option, self.environment, offer)
+
+    def _bill(
+        self, index: int, option: ResourceOption, offer: Offer, scored: Score, quota: str
+    ) -> order.Ranked | fit.Misfit:
+        cost = scored.parts.total_usd
+        policy = self.environment.policy(offer.cloud)
+        assert policy is not None
+        account, no_credit = limits.credit(policy, cost, self.spend)
+        misfit = (
+            limits.deadline(self.job, scored, self.now)
+            or limits.money(self.job, self.environment, cost, self.spend)
+            or no_credit
+        )
+        if misfit:
+            return misfit
+        return order.Ranked(
+            candidate=Candidate(
+                offer=offer,
+                nodes=self.job.nodes,
+                expected_hours=scored.run.billed_hours,
+                parts=scored.parts,
+                image=option.image_id,
+                reasons=_reasons(offer, scored, quota),
+            ),
+            option=index if self.job.ordered else 0,
+            gpu=fit.gpu_rank(option, offer),
+            failover=order.failover_rank(self.environment, offer.cloud, offer.region),
+            account=account,
+        )
+
+
+def _reasons(offer: Offer, scored: Score, quota: str) -> tuple[str, ...]:
+    found = [quality.KEPT[flag] for flag in offer.flags if flag in quality.KEPT]
+    if scored.hazard_source is not None:
+        found.insert(0, f"{scored.run.preemptions:.1f} preemptions expected ({scored.hazard_source})")
+    if quota:
+        found.append(quota)
+    return tuple(found)
+
+
+def stamp_of(offers: Sequence[Offer], now: datetime) -> CatalogStamp:
+    """What a list of offers was: its digest does not depend on the order."""
+    oldest = min((o.captured_at for o in offers), default=None)
+    lines = sorted(repr(order.offer_key(o)) for o in offers)
+    return CatalogStamp(
+        digest="sha256:" + hashlib.sha256("\n".join(lines).encode()).hexdigest(),
+        captured_at=oldest,
+        age_hours=None if oldest is None else age_hours(oldest, now),
+        offers=len(lines),
+    )
+
+
+def age_hours(captured_at: datetime, now: datetime) -> float:
+    return round(max((now - captured_at).total_seconds(), 0) / 3600, 1)

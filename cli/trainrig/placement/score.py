@@ -1,0 +1,86 @@
+"""What an offer would cost to the end of the job: the whole bill, in parts that add up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from trainrig.model.job import Job, ResourceOption
+from trainrig.model.money import cents
+from trainrig.model.offer import Market, Offer
+from trainrig.model.placement import CostParts
+from trainrig.model.tariff import CloudCosts
+from trainrig.placement import egress, preemption
+
+HOURS_IN_MONTH = Decimal(730)
+DEFAULT_INTERVAL_MINUTES = Decimal(15)  # of a checkpoint contract that does not say its own
+NO_PREEMPTION = Decimal(0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Score:
+    parts: CostParts
+    run: preemption.Run
+    work_hours: Decimal
+    hazard_source: str | None  # None: nothing takes the machines back
+
+
+def work_hours(job: Job) -> tuple[Decimal, bool]:
+    """Hours of undisturbed work, and whether the job said so. Else its timeout; else one hour, so that costs read as
+    costs of an hour."""
+    if job.expected_hours is not None:
+        return job.expected_hours, True
+    if job.timeout_seconds is not None:
+        return Decimal(job.timeout_seconds) / 3600, True
+    return Decimal(1), False
+
+
+def interval_hours(job: Job) -> Decimal | None:
+    """Hours between checkpoints; None without a checkpoint contract."""
+    if job.checkpoints is None:
+        return None
+    return (job.checkpoints.interval_minutes or DEFAULT_INTERVAL_MINUTES) / 60
+
+
+def score(job: Job, option: ResourceOption, offer: Offer, costs: Mapping[str, CloudCosts]) -> Score | None:
+    """The bill for all nodes. None: taken back so often that it would never finish."""
+    assert offer.price_hour_usd is not None
+    cost = costs[offer.cloud]
+    work, _said = work_hours(job)
+    setup = cost.tariff.setup_minutes / 60
+    hazard = cost.tariff.hazard(offer.gpu) if offer.market is Market.SPOT else None
+    run = preemption.run(
+        work=work,
+        setup=setup,
+        per_hour=hazard.per_hour if hazard else NO_PREEMPTION,
+        interval=interval_hours(job),
+    )
+    if run is None:
+        return None
+    hour = offer.price_hour_usd * job.nodes
+    return Score(
+        run=run,
+        work_hours=work,
+        hazard_source=hazard.source if hazard else None,
+        parts=CostParts(
+            compute_usd=cents(hour * work),
+            setup_usd=cents(hour * setup),
+            lost_work_usd=cents(max(hour * (run.billed_hours - work - setup), Decimal(0))),
+            disk_usd=cents(option.disk_gb * cost.disk_gb_month_usd / HOURS_IN_MONTH * run.billed_hours * job.nodes),
+            network_usd=cents(cost.address_hour_usd * run.billed_hours * job.nodes),
+            egress_usd=cents(egress_usd(job, offer, run, costs)),
+        ),
+    )
+
+
+def egress_usd(job: Job, offer: Offer, run: preemption.Run, costs: Mapping[str, CloudCosts]) -> Decimal:
+    """Declared data to every node, and again after every preemption."""
+    return egress.price(
+        egress.declared(job, costs),
+        job.nodes * (1 + run.preemptions),
+        offer.cloud,
+        offer.region,
+        costs,
+        job.placement.egress_usd_per_gb,
+    )

@@ -1,0 +1,205 @@
+"""From one document's tree to a Job: reads the tables, joins what belongs together, checks keys against each other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+from typing import Final
+
+from trainrig.errors import Problem
+from trainrig.model.job import Checkpoints, Job, Mount, Pins, PlacementWishes, Recovery, ResourceOption
+from trainrig.model.rig import digest_of
+from trainrig.spec.mounts import declared_sizes, read_bucket, read_mounts, substitute
+from trainrig.spec.nodes import Bad, Map, Node, problem, to_plain
+from trainrig.spec.resources import Hardware, read_resources
+from trainrig.spec.schema import JOB, read_variables
+from trainrig.spec.tables import Values
+
+_CONTAINER: Final = "docker:"
+_FILLED: Final = frozenset({"workdir", "file_mounts", "storage"})  # keys into which variables are filled
+_REFERENCES: Final = ("env:", "file:")
+
+
+def build(root: Map, *, default_name: str, problems: list[Problem], draft: bool = False) -> Job:
+    """Problems are collected, not raised. A `draft` may lack the values of variables that are null in the file."""
+    env = _env(root)
+    values = JOB.read(_filled(root, env), problems)
+    if not draft:
+        _require(values, env, problems)
+    resources = values.get("resources")
+    hardware = read_resources(resources, problems) if resources is not None else Hardware()
+    workdir, ref, start_in = _workdir(values, problems)
+    image, options = _image(values, hardware)
+    name = values.get("name", default_name)
+    return Job(
+        name=name,
+        options=options,
+        ordered=hardware.ordered,
+        nodes=values.get("num_nodes", 1),
+        workdir=workdir,
+        workdir_ref=ref,
+        start_in=start_in,
+        image=image,
+        setup=values.get("setup"),
+        run=values.get("run"),
+        launch=values.get("launch"),
+        env={k: v for k, v in env.items() if v is not None},
+        secrets={k: _reference(k, v) for k, v in values.get("secrets", {}).items()},
+        mounts=_mounts(values, start_in, problems),
+        checkpoints=_checkpoints(values),
+        outputs=values.get("outputs", {}),
+        budget_usd=values.get("budget"),
+        deadline=values.get("deadline"),
+        timeout_seconds=values.get("timeout"),
+        expected_hours=values.get("expected_hours"),
+        placement=_placement(values),
+        pins=_pins(values),
+        recovery=_recovery(values, hardware.recovery, problems),
+        lease_seconds=values.get("lease"),
+        network=values.get("network", {}),
+        source=root.source.file,
+        digest=_digest(root, name),
+    )
+
+
+def _env(root: Map) -> dict[str, str | None]:
+    """The variables; empty when they cannot be read, which the table says in its own time."""
+    node = root.get("envs")
+    try:
+        return read_variables(node) if isinstance(node, Map) else {}
+    except Bad:
+        return {}
+
+
+def _filled(root: Map, env: Mapping[str, str | None]) -> Map:
+    known = {k: v for k, v in env.items() if v is not None}
+    entries = tuple((k, substitute(v, known) if k.text in _FILLED else v) for k, v in root)
+    return replace(root, entries=entries)
+
+
+def _require(values: Values, env: Mapping[str, str | None], problems: list[Problem]) -> None:
+    node = values.node.get("envs")
+    for name in (n for n, value in env.items() if value is None):
+        at = (node.key(name) if isinstance(node, Map) else None) or values.node
+        problems.append(problem(at, f"the variable {name} needs a value", f"--set envs.{name}=VALUE"))
+
+
+def _workdir(values: Values, problems: list[Problem]) -> tuple[str | None, str | None, str | None]:
+    """Local path or git URL, git ref, and the directory in the container where the job starts.
+
+    Beside `storage`, an absolute `workdir` is where the bucket is mounted, and no folder of this machine.
+    """
+    given = values.get("workdir")
+    if not isinstance(given, Values):
+        if "storage" in values:
+            problems.append(problem(values.at("storage"), "`storage` is mounted at `workdir`, which is not given"))
+        return None, None, None
+    path: str | None = given.get("path")
+    if "storage" not in values:
+        return path or given.get("url"), given.get("ref"), None
+    if path is None or not path.startswith("/"):
+        message = "`storage` is mounted at `workdir`, which must be an absolute path"
+        problems.append(problem(values.at("workdir"), message, "or use `file_mounts` for the bucket"))
+    return None, None, path
+
+
+def _mounts(values: Values, start_in: str | None, problems: list[Problem]) -> tuple[Mount, ...]:
+    mounts: tuple[Mount, ...] = ()
+    if (node := values.get("file_mounts")) is not None:
+        mounts = read_mounts(node, problems)
+    storage = values.get("storage")
+    if isinstance(storage, Map):
+        mounts = (*mounts, read_bucket(start_in or "/", storage, problems))
+    elif storage is not None:
+        problems.append(problem(storage, "`storage` must be a mapping"))
+    inputs: dict[str, Decimal] = {url.rstrip("/"): gb for url, gb in values.get("inputs", {}).items()}
+    for url in inputs.keys() - {(m.source or "").rstrip("/") for m in mounts}:
+        message = f"{url} is not a source in `file_mounts`"
+        problems.append(problem(values.at("inputs"), message, "`inputs` gives the size of a mount's source in GB"))
+    return declared_sizes(mounts, inputs)
+
+
+def _image(values: Values, hardware: Hardware) -> tuple[str | None, tuple[ResourceOption, ...]]:
+    """The container of the job: `image`, else `image_id: docker:IMAGE` where all alternatives have the same."""
+    image: str | None = values.get("image")
+    if image is not None:
+        return image.removeprefix(_CONTAINER), hardware.options
+    containers = {o.image_id for o in hardware.options}
+    only = containers.pop() if len(containers) == 1 else None
+    if only is None or not only.startswith(_CONTAINER):
+        return None, hardware.options
+    return only.removeprefix(_CONTAINER), tuple(replace(o, image_id=None) for o in hardware.options)
+
+
+def _reference(name: str, value: str | None) -> str:
+    """`env:NAME`, `file:PATH` or `value:TEXT`."""
+    if value is None:
+        return f"env:{name}"
+    return value if value.startswith(_REFERENCES) else f"value:{value}"
+
+
+def _checkpoints(values: Values) -> Checkpoints | None:
+    given = values.get("checkpoints")
+    if not isinstance(given, Values) or "path" not in given:
+        return None
+    interval = given.get("interval")
+    return Checkpoints(
+        path=given.get("path"),
+        interval_minutes=None if interval is None else Decimal(interval) / 60,
+        size_gb=given.get("size"),
+        save_signal=given.get("save_signal"),
+        resume=given.get("resume", "resume"),
+        keep=given.get("keep", 3),
+        store=given.get("store"),
+    )
+
+
+def _placement(values: Values) -> PlacementWishes:
+    given = values.get("placement")
+    if not isinstance(given, Values):
+        return PlacementWishes()
+    return PlacementWishes(
+        profile=given.get("profile", "balanced"),
+        fallbacks=given.get("fallbacks"),
+        same=given.get("same", "zone"),
+        egress_usd_per_gb=given.get("egress_usd_per_gb"),
+    )
+
+
+def _pins(values: Values) -> Pins:
+    given = values.get("pins")
+    return Pins(driver=given.get("driver"), cuda=given.get("cuda")) if isinstance(given, Values) else Pins()
+
+
+def _recovery(values: Values, inherited: Recovery, problems: list[Problem]) -> Recovery:
+    """`recovery`, or SkyPilot's `job_recovery` inside of `resources`."""
+    given = values.get("recovery")
+    if not isinstance(given, Values):
+        return inherited
+    if inherited != Recovery():
+        problems.append(problem(given.node, "`recovery` and `job_recovery` say the same thing", "keep `recovery`"))
+    strategy = given.get("strategy")
+    return Recovery(
+        max_recoveries=given.get("max_recoveries", 0 if strategy == "none" else None),
+        on_exit_codes=given.get("on_exit_codes", ()),
+        max_restarts_on_errors=given.get("max_restarts_on_errors", 0),
+        strategy=None if strategy == "none" else strategy,
+    )
+
+
+def _digest(root: Map, name: str) -> str:
+    """Of the tree as written and merged: the same on every machine and for every layout of the file."""
+    plain = {"name": name, **to_plain(root)}
+    if isinstance(plain.get("secrets"), dict):
+        plain["secrets"] = sorted(plain["secrets"])
+    return digest_of(json.dumps(plain, sort_keys=True, ensure_ascii=False))
+
+
+def root_mapping(node: Node, problems: list[Problem]) -> Map:
+    """The document as a mapping; an empty one, and a problem, when it is something else."""
+    if isinstance(node, Map):
+        return node
+    problems.append(problem(node, "a job file is a mapping of keys, such as `run: python train.py`"))
+    return Map(entries=(), source=node.source)

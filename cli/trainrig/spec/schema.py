@@ -1,0 +1,300 @@
+"""The job file: every key, its form and its meaning, and the keys of SkyPilot that trainrig refuses, with the reason.
+
+docs/job-file.md and data/schemas/job.schema.json are made from these tables.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from trainrig.spec.forms import (
+    BOOLEAN,
+    CONTAINER_PATH,
+    DATA_SIZE,
+    DURATION,
+    ENV_NAME,
+    LABEL_NAME,
+    MOMENT,
+    NAME,
+    NOT_NEGATIVE,
+    POSITIVE,
+    SCRIPT,
+    STRING,
+    USD,
+    integer,
+)
+from trainrig.spec.nodes import Bad, Map, Node, Scalar, Seq, kind
+from trainrig.spec.resources import STRATEGIES
+from trainrig.spec.scalars import is_null, string, text
+from trainrig.spec.tables import Form, Key, Table, list_of, map_of, one_of
+
+
+def read_variables(node: Node) -> dict[str, str | None]:
+    if not isinstance(node, Map):
+        raise Bad(node, f"a mapping of names to values is wanted here, not {kind(node)}")
+    return {ENV_NAME.read(k): None if is_null(v) else text(v) for k, v in node}
+
+
+def _secrets(node: Node) -> dict[str, str | None]:
+    if isinstance(node, Seq):
+        return {
+            ENV_NAME.read(Scalar(text=string(i), plain=False, source=i.source, line=i.line, column=i.column)): None
+            for i in node.items
+        }
+    return read_variables(node)
+
+
+def _resume(node: Node) -> str:
+    if isinstance(node, Map) and len(node.entries) == 1 and node.entries[0][0].text == "from":
+        return f"from:{string(node.entries[0][1])}"
+    word = string(node)
+    if word in {"fresh", "resume"} or (word.startswith("from:") and len(word) > 5):
+        return word
+    raise Bad(node, f"`{word}` is not fresh, resume or from:RUN")
+
+
+def _bucket_url(node: Node) -> str:
+    word = string(node)
+    if not word.startswith(("s3://", "gs://", "az://", "file:///")) or word.endswith("://"):
+        raise Bad(node, f"`{word}` is not the URL of a store", "s3://BUCKET/PREFIX, gs://..., az://... or file:///PATH")
+    return word
+
+
+def as_node(node: Node) -> Node:
+    """Read later, with more at hand than the value alone."""
+    return node
+
+
+def _empty_header(node: Node) -> bool:
+    if string(node) != "serial":
+        raise Bad(node, "`parallel` is not supported: a file's jobs run one after the other", "execution: serial")
+    return True
+
+
+def _version(node: Node) -> str:
+    word = text(node)
+    if not word or not all(part.isdigit() for part in word.split(".")):
+        raise Bad(node, f"`{word}` is not a version such as 12.8", "pins are exact: no ranges, no `latest`")
+    return word
+
+
+def _outputs(node: Node) -> dict[str, str]:
+    if isinstance(node, Map) and (url := next((k for k, _ in node if "://" in k.text), None)) is not None:
+        raise Bad(url, "SkyPilot's `outputs: {URL: GB}` is not supported", "write NAME: /path/in/the/container")
+    return dict(map_of(NAME, CONTAINER_PATH).read(node))
+
+
+BUCKET_URL: Final = Form(
+    read=_bucket_url, shows="`s3://BUCKET/PREFIX`, `gs://`, `az://`, `file:///`", schema={"type": "string"}
+)
+SIGNALS: Final = ("SIGTERM", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGHUP")
+_INTERNAL: Final = "it is internal to SkyPilot"
+
+WORKDIR: Final = Table(
+    title="`workdir`",
+    keys=(
+        Key(name="url", form=STRING, meaning="A git repository", required=True),
+        Key(name="ref", form=STRING, meaning="Branch, tag or commit"),
+    ),
+    short=STRING,
+    short_key="path",
+)
+
+CHECKPOINTS: Final = Table(
+    title="`checkpoints`",
+    keys=(
+        Key(name="path", form=CONTAINER_PATH, meaning="Directory in the container", required=True),
+        Key(name="interval", form=DURATION, meaning="How often the job writes one; lost work is priced from it"),
+        Key(name="size", form=DATA_SIZE, meaning="Of one checkpoint"),
+        Key(name="save_signal", form=one_of(*SIGNALS), meaning="Sent when a preemption is announced"),
+        Key(
+            name="resume",
+            form=Form(read=_resume, shows="`resume`, `fresh`, `from: RUN`", schema={"type": ["string", "object"]}),
+            meaning="Which checkpoint a new run begins with",
+        ),
+        Key(name="keep", form=integer(1, 1000), meaning="How many are kept; 3 when not given"),
+        Key(name="store", form=BUCKET_URL, meaning="Instead of the environment's"),
+    ),
+    short=CONTAINER_PATH,
+    short_key="path",
+)
+
+PLACEMENT: Final = Table(
+    title="`placement`",
+    keys=(
+        Key(name="profile", form=one_of("balanced", "cost", "speed"), meaning="What the best offer is"),
+        Key(name="fallbacks", form=integer(0, 1000), meaning="How many; all that fit when not given"),
+        Key(name="same", form=one_of("zone", "region"), meaning="Where the nodes of one rig lie together"),
+        Key(name="egress_usd_per_gb", form=NOT_NEGATIVE, meaning="Instead of the cloud's list price"),
+    ),
+)
+
+PINS: Final = Table(
+    title="`pins`",
+    keys=(
+        Key(
+            name="driver",
+            form=Form(read=_version, shows="`570.172.08`, `570`", schema={"type": ["string", "number"]}),
+            meaning="NVIDIA driver",
+        ),
+        Key(
+            name="cuda",
+            form=Form(read=_version, shows="`12.8`", schema={"type": ["string", "number"]}),
+            meaning="CUDA of the container",
+        ),
+    ),
+)
+
+
+RECOVERY: Final = Table(
+    title="`recovery`",
+    keys=(
+        Key(
+            name="max_recoveries",
+            form=integer(0, 10000),
+            meaning="Without it, spend, deadline and progress are the limits",
+        ),
+        Key(
+            name="on_exit_codes",
+            form=list_of(integer(1, 255)),
+            meaning="Exit codes that are recovered from like a preemption",
+        ),
+        Key(
+            name="max_restarts_on_errors",
+            form=integer(0, 1000),
+            meaning="How often a job that failed by itself is started again",
+        ),
+        Key(name="strategy", form=one_of(*STRATEGIES), meaning="Where to look first"),
+    ),
+)
+
+NETWORK: Final = map_of(LABEL_NAME, STRING)
+
+_CONFIG_REFUSED: Final = {
+    "docker": "trainrig starts the container itself, with all GPUs, host network and shared memory of half the machine",
+    "nvidia_gpus": "ECC is left as the cloud delivers it",
+    "azure": "identity and network of a cloud are the environment's",
+    "aws": "identity and network of a cloud are the environment's",
+    "gcp": "identity and network of a cloud are the environment's",
+    "hooks": "use `checkpoints.save_signal` for preemptions, and `run` for the rest",
+    "active_workspace": "use an environment",
+}
+_ELSEWHERE: Final = Form(read=as_node, shows="anything", schema={})
+
+CONFIG: Final = Table(
+    title="`config`",
+    keys=tuple(
+        Key(name=name, form=_ELSEWHERE, meaning="Read by no cloud that trainrig rents from, so it has no effect here")
+        for name in ("kubernetes", "ssh", "slurm", "vast")
+    ),
+    refused=_CONFIG_REFUSED,
+)
+
+JOB: Final = Table(
+    title="the job file",
+    keys=(
+        Key(name="name", form=NAME, meaning="Shown everywhere; the file's name when not given"),
+        Key(
+            name="resources",
+            form=Form(read=as_node, shows="mapping, see `resources`", schema={"$ref": "#/$defs/resources"}),
+            meaning="The hardware of each node",
+        ),
+        Key(name="num_nodes", form=integer(1, 1000), meaning="Equal nodes; 1 when not given"),
+        Key(name="workdir", form=WORKDIR, meaning="Local folder or git repository in which `setup` and `run` start"),
+        Key(name="setup", form=SCRIPT, meaning="Runs before `run`, on every node"),
+        Key(name="run", form=SCRIPT, meaning="The job, on every node; the image's own command when not given"),
+        Key(
+            name="envs",
+            form=Form(
+                read=read_variables,
+                shows="mapping of NAME to text; `null`: must be given with `--set envs.NAME=...`",
+                schema={"type": "object"},
+            ),
+            meaning="Variables of the container; also filled into `workdir` and `file_mounts`",
+        ),
+        Key(
+            name="secrets",
+            form=Form(
+                read=_secrets,
+                shows="mapping of NAME to `null`, `env:NAME`, `file:PATH` or text; or a list of names",
+                schema={"type": ["object", "array"]},
+            ),
+            meaning="Like `envs`, never printed; `null`: the variable of the same name where trainrig runs",
+        ),
+        Key(
+            name="file_mounts",
+            form=Form(read=as_node, shows="mapping of container path to source or mount", schema={"type": "object"}),
+            meaning="Files and buckets in the container",
+        ),
+        Key(
+            name="storage",
+            form=Form(read=as_node, shows="mapping, see `file_mounts`", schema={"$ref": "#/$defs/mount"}),
+            meaning="One bucket, mounted at `workdir`",
+        ),
+        Key(name="inputs", form=map_of(STRING, NOT_NEGATIVE), meaning="URL and GB: the size of a mount's source"),
+        Key(name="config", form=CONFIG, meaning="SkyPilot's settings for one task"),
+        Key(name="api_server_access", form=BOOLEAN, meaning="Only `false`: there is no API server"),
+        Key(name="image", form=STRING, meaning="The container", origin="trainrig"),
+        Key(
+            name="launch",
+            form=one_of("torchrun", "ray", "mpi"),
+            meaning="How `run` is started on several nodes",
+            origin="trainrig",
+        ),
+        Key(name="checkpoints", form=CHECKPOINTS, meaning="The checkpoint contract", origin="trainrig"),
+        Key(
+            name="outputs",
+            form=Form(read=_outputs, shows="mapping of name to path in the container", schema={"type": "object"}),
+            meaning="What is brought home at the end",
+            origin="trainrig",
+        ),
+        Key(name="budget", form=USD, meaning="The whole bill; the run stops before it is passed", origin="trainrig"),
+        Key(name="deadline", form=MOMENT, meaning="When the job must be done", origin="trainrig"),
+        Key(
+            name="expected_hours",
+            form=POSITIVE,
+            meaning="Undisturbed run time, from which costs are computed",
+            origin="trainrig",
+        ),
+        Key(name="timeout", form=DURATION, meaning="The run is stopped after this time", origin="trainrig"),
+        Key(name="lease", form=DURATION, meaning="When the rig must be gone, whatever happens", origin="trainrig"),
+        Key(name="placement", form=PLACEMENT, meaning="How the offer is chosen", origin="trainrig"),
+        Key(name="pins", form=PINS, meaning="Exact versions of driver and CUDA", origin="trainrig"),
+        Key(name="recovery", form=RECOVERY, meaning="What happens after preemption and failure", origin="trainrig"),
+        Key(
+            name="network",
+            form=NETWORK,
+            meaning="Ids of existing networks, as the cloud's module names them",
+            origin="trainrig",
+        ),
+    ),
+    refused={
+        "service": "trainrig runs jobs that end, and a service does not",
+        "pool": "there are no worker pools; each run has its own rig",
+        "volumes": "volumes live on Kubernetes; mount a bucket in `file_mounts`",
+        "volume_mounts": _INTERNAL,
+        "file_mounts_mapping": _INTERNAL,
+        "storage_mounts": _INTERNAL,
+        "managed_secrets": "there is no secret server; use `secrets`",
+        "event_callback": "`trainrig run --format json` prints every change of state",
+        "execution": "it belongs into the first document of several",
+        "primary_tasks": "job groups are not supported: a file's jobs run one after the other",
+        "termination_delay": "job groups are not supported: a file's jobs run one after the other",
+        "_metadata": _INTERNAL,
+        "_user_specified_yaml": _INTERNAL,
+        "experimental": "trainrig has no experimental keys",
+    },
+)
+
+HEADER: Final = Table(
+    title="the pipeline's header",
+    keys=(
+        Key(name="name", form=NAME, meaning="Of the pipeline"),
+        Key(
+            name="execution",
+            form=Form(read=_empty_header, shows="`serial`", schema={"const": "serial"}),
+            meaning="One after the other",
+        ),
+    ),
+    refused={name: JOB.refused[name] for name in ("primary_tasks", "termination_delay")},
+)
