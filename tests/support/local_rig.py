@@ -13,7 +13,7 @@ from typing import Any
 from support import rigs
 from trainrig.clouds import registry
 from trainrig.clouds.base import Account
-from trainrig.clouds.local.offers import REGION
+from trainrig.clouds.local.computed_offers import REGION
 from trainrig.lifecycle.render_rig import render_rig
 from trainrig.model.environment import CloudPolicy, Environment
 from trainrig.model.job import Job, ResourceOption

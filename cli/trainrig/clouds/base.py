@@ -42,7 +42,6 @@ class CloudFacts:
     preemption_notice_seconds: int
     address_hour_usd: Decimal  # a public IPv4 address
     disk_gb_month_usd: Decimal  # the boot disk the module creates
-    computes_offers: bool = False  # True: offers.py needs no network, so placement asks it every time (local)
     python_extra: str | None = None  # the extra of pyproject.toml that brings the SDK
 
 
@@ -91,6 +90,12 @@ class TariffModule(Protocol):
     """clouds/<name>/tariff.py: data, like facts.py; a cloud without one has free egress and assumed preemptions."""
 
     TARIFF: Tariff
+
+
+class ComputedOffersModule(Protocol):
+    """clouds/<name>/computed_offers.py: only where each placement computes them anew (local)."""
+
+    def offers(self, run: Runner, now: datetime) -> Iterator[Offer]: ...
 
 
 class QuotaModule(Protocol):

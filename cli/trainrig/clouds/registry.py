@@ -73,6 +73,10 @@ def offers(cloud: str) -> base.OffersModule:
     return cast("base.OffersModule", capability(cloud, "offers"))
 
 
+def computed_offers(cloud: str) -> base.ComputedOffersModule:
+    return cast("base.ComputedOffersModule", capability(cloud, "computed_offers"))
+
+
 def quota(cloud: str) -> base.QuotaModule:
     return cast("base.QuotaModule", capability(cloud, "quota"))
 

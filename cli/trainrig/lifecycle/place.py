@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from trainrig.clouds import registry
-from trainrig.clouds.base import Account
 from trainrig.model.environment import Environment
 from trainrig.model.job import Job
 from trainrig.model.offer import Offer
@@ -14,6 +13,7 @@ from trainrig.model.placement import Placement
 from trainrig.model.tariff import CloudCosts
 from trainrig.placement.decide import decide
 from trainrig.placement.limits import NOTHING_SPENT, Spend
+from trainrig.tools import proc
 
 
 def place(job: Job, environment: Environment, *, now: datetime, spend: Spend = NOTHING_SPENT) -> Placement:
@@ -25,19 +25,18 @@ def place(job: Job, environment: Environment, *, now: datetime, spend: Spend = N
     return decide(
         job,
         environment,
-        list(computed_offers(environment)),
+        list(computed_offers(environment, now)),
         now=now,
         costs=costs_of(environment),
         spend=spend,
     )
 
 
-def computed_offers(environment: Environment) -> Iterator[Offer]:
+def computed_offers(environment: Environment, now: datetime) -> Iterator[Offer]:
     """Offers of the environment's clouds that know what they sell without asking anyone."""
     for policy in environment.clouds:
-        if registry.facts(policy.cloud).computes_offers:
-            account = Account(cloud=policy.cloud, regions=policy.regions, settings=policy.account)
-            yield from registry.offers(policy.cloud).offers(account)
+        if registry.has(policy.cloud, "computed_offers"):
+            yield from registry.computed_offers(policy.cloud).offers(proc.run, now)
 
 
 def costs_of(environment: Environment) -> dict[str, CloudCosts]:
