@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from trainrig import assets
 from trainrig.model.events import Observer, Progress
@@ -10,18 +14,19 @@ from trainrig.model.job import Job
 from trainrig.model.node import Node
 from trainrig.model.offer import Offer
 from trainrig.render import launch
-from trainrig.render.inventory import inventory, role_variables
+from trainrig.render.inventory import converge_digest, inventory, role_variables
 from trainrig.tools import ansible
-from trainrig.tools.ssh import Ssh, connect, wait_ready
+from trainrig.tools.ssh import Ssh, connect, in_parallel, wait_ready
 
 READY_SECONDS = 300
+STATE = "/usr/local/lib/trainrig/node-state"
 
 
 def configure(
     rig: Path,
     job: Job,
     offer: Offer,
-    nodes: tuple[Node, ...],
+    nodes: Sequence[Node],
     image: str,
     observe: Observer,
     *,
@@ -38,20 +43,53 @@ def configure(
         The open way to the nodes; the caller closes it.
 
     Raises:
-        ConfigureFailed: a node did not answer in time, or a task failed.
+        ConfigureFailed: a node did not answer within `ready_seconds`, or a task failed.
     """
+    ssh = open_ssh(rig, nodes, observe, ready_seconds=ready_seconds)
+    variables = role_variables(job, offer, image, grace_seconds=grace_seconds)
+    digest = converge_digest(_role_files(), variables)
+    same = ssh.each(lambda node: is_converged(ssh, node, digest))
+    moved = [node for node, unmoved in zip(ssh.nodes, same, strict=True) if not unmoved]
+    changes = 0
+    if moved:
+        changes = len(converge(ssh, moved, variables, observe).changed)
+        in_parallel(moved, lambda node: ssh.run(node, [STATE, digest]))
+    message = f"{changes} changes on {len(moved)} of {len(ssh.nodes)} nodes"
+    observe(Progress(phase="configure", message=message, done=1, total=1))
+    return ssh
+
+
+def open_ssh(rig: Path, nodes: Sequence[Node], observe: Observer, *, ready_seconds: float = READY_SECONDS) -> Ssh:
+    """The way to the nodes, once all of them answer. Raises ConfigureFailed."""
     ssh = connect(rig, nodes)
     wait_ready(
         ssh,
         timeout_seconds=ready_seconds,
         on_ready=lambda node: observe(Progress(phase="configure", message="SSH is up", node=node.name)),
     )
-    variables = role_variables(job, offer, image, grace_seconds=grace_seconds)
-    recap = ansible.run_playbook(
-        assets.path("ansible") / "playbooks" / "configure.yml",
-        inventory(ssh.nodes, variables, ssh_config=ssh.config),
-        directory=rig / "ansible",
-        observe=observe,
-    )
-    observe(Progress(phase="configure", message=f"{len(recap.changed)} changes on {len(nodes)} nodes", done=1, total=1))
     return ssh
+
+
+def converge(
+    ssh: Ssh, nodes: Sequence[Node], variables: dict[str, Any], observe: Observer, *, check: bool = False
+) -> ansible.Recap:
+    """One run of all roles; with `check` it changes nothing and the recap lists what is not as the roles want it."""
+    return ansible.run_playbook(
+        assets.path("ansible") / "playbooks" / "configure.yml",
+        inventory(nodes, variables, ssh_config=ssh.config),
+        directory=ssh.rig / "ansible",
+        observe=observe,
+        check=check,
+    )
+
+
+def is_converged(ssh: Ssh, node: Node, digest: str) -> bool:
+    """Whether the node was converged from `digest` and nothing that a role owns there has moved since."""
+    outcome = ssh.run(node, [STATE], check=False)
+    return outcome.ok and json.loads(outcome.stdout)["inputs"] == digest
+
+
+@cache
+def _role_files() -> dict[str, bytes]:
+    root = assets.path("ansible")
+    return {p.relative_to(root).as_posix(): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,3 +29,12 @@ def role_variables(job: Job, offer: Offer, image: str, *, grace_seconds: int) ->
         "job_save_signal": stop or "",
         "job_grace_seconds": grace_seconds,
     }
+
+
+def converge_digest(roles: Mapping[str, bytes], variables: Mapping[str, Any]) -> str:
+    """What a node is converged from: the files of the roles (path -> content) and their variables. A node that records
+    this digest, and on which nothing moved since, needs no second look."""
+    digest = hashlib.sha256(json.dumps(variables, sort_keys=True).encode())
+    for path, content in sorted(roles.items()):
+        digest.update(b"\0" + path.encode() + b"\0" + content)
+    return digest.hexdigest()
