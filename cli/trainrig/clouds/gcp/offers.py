@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
+from trainrig.catalog.gcp_machines import N1
 from trainrig.clouds.base import Account
 from trainrig.clouds.gcp import skus
 from trainrig.clouds.gcp.session import pages, rest
@@ -28,11 +30,6 @@ GPUS = {
     "nvidia-h100-mega-80gb": ("H100-MEGA", 80),
     "nvidia-h200-141gb": ("H200", 141),
     "nvidia-b200": ("B200", 180),
-}
-# N1 machines take GPUs as an addition; these pairs keep the usual ratio of vCPUs to GPUs.
-N1_PAIRS = {
-    "nvidia-tesla-t4": {1: "n1-highmem-4", 2: "n1-highmem-8", 4: "n1-highmem-16"},
-    "nvidia-tesla-v100": {1: "n1-highmem-8", 2: "n1-highmem-16", 4: "n1-highmem-32", 8: "n1-highmem-64"},
 }
 # Local disk that comes with the type and is billed with it (cloud.google.com/compute/docs/gpus, bundled Local SSD).
 BUNDLED_DISK_GB_PER_GPU = {
@@ -107,10 +104,10 @@ def _offer(machine: Machine, market: Market, table: skus.Prices, now: datetime) 
 def machines(account: Account) -> Iterator[Machine]:
     """GPU machine types as such, and N1 types joined with the accelerators that their zone has."""
     accelerators = {(scope.removeprefix("zones/"), item.name) for scope, item in pages(account, "AcceleratorTypes")}
-    n1_types = {name for pairs in N1_PAIRS.values() for name in pairs.values()}
+    by_name = {name: accelerator for accelerator, (name, _) in GPUS.items()}
     for scope, item in pages(account, "MachineTypes"):
         zone = scope.removeprefix("zones/")
-        for accelerator, count in _gpus(item.name, item.accelerators, n1_types):
+        for accelerator, count in _gpus(item, by_name):
             if accelerator in GPUS and (zone, accelerator) in accelerators:
                 yield Machine(
                     zone=zone,
@@ -122,12 +119,12 @@ def machines(account: Account) -> Iterator[Machine]:
                 )
 
 
-def _gpus(name: str, bundled: Iterable[object], n1_types: set[str]) -> Iterator[tuple[str, int]]:
-    for gpu in bundled:
-        yield gpu.guest_accelerator_type, gpu.guest_accelerator_count  # type: ignore[attr-defined]
-    if name in n1_types:
-        for accelerator, pairs in N1_PAIRS.items():
-            yield from ((accelerator, count) for count, machine in pairs.items() if machine == name)
+def _gpus(item: Any, by_name: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    """(accelerator type, count) that a machine type has, or that an N1 type takes."""
+    for gpu in item.accelerators:
+        yield gpu.guest_accelerator_type, gpu.guest_accelerator_count
+    for name, count in N1.get(item.name, ()):
+        yield by_name[name], count
 
 
 def billing_skus(account: Account) -> Iterator[dict[str, object]]:
