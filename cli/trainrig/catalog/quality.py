@@ -55,9 +55,14 @@ def checked(offers: Iterable[Offer], *, free: Collection[str] = ()) -> list[Offe
     return listed
 
 
+def _believed(listed: list[Offer], places: Sequence[int]) -> list[int]:
+    """Those whose price is fit to compare others with."""
+    return [i for i in places if refusal(listed[i]) is None]
+
+
 def _compare_markets(listed: list[Offer], places: Sequence[int]) -> None:
     by_zone: dict[str | None, dict[Market, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for i in places:
+    for i in _believed(listed, places):
         by_zone[listed[i].zone][listed[i].market].append(i)
     for markets in by_zone.values():
         for spot in markets[Market.SPOT]:
@@ -72,7 +77,7 @@ def _compare_markets(listed: list[Offer], places: Sequence[int]) -> None:
 
 def _compare_zones(listed: list[Offer], places: Sequence[int]) -> None:
     for market in (Market.SPOT, Market.ON_DEMAND):
-        zonal = [i for i in places if listed[i].zone is not None and listed[i].market is market]
+        zonal = [i for i in _believed(listed, places) if listed[i].zone is not None and listed[i].market is market]
         prices = {i: _price(listed[i]) for i in zonal}
         for i in zonal:
             others = [price for j, price in prices.items() if listed[j].zone != listed[i].zone]

@@ -2,34 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
+from trainrig import assets, settings
+from trainrig.catalog.query import EVERYTHING, OfferFilter
 from trainrig.clouds import registry
+from trainrig.errors import UsageError
+from trainrig.model.cooldown import Cooldown
 from trainrig.model.environment import Environment
 from trainrig.model.job import Job
 from trainrig.model.offer import Offer
-from trainrig.model.placement import Placement
+from trainrig.model.placement import Placement, RejectionCode
 from trainrig.model.tariff import CloudCosts
-from trainrig.placement.decide import decide
+from trainrig.placement.decide import decide, machine_misfit
 from trainrig.placement.limits import NOTHING_SPENT, Spend
+from trainrig.store.catalog_index import CatalogIndex
 from trainrig.tools import proc
 
 
-def place(job: Job, environment: Environment, *, now: datetime, spend: Spend = NOTHING_SPENT) -> Placement:
+def place(
+    job: Job,
+    environment: Environment,
+    *,
+    now: datetime,
+    complete: bool = True,
+    cooldowns: Sequence[Cooldown] = (),
+    spend: Spend = NOTHING_SPENT,
+) -> Placement:
     """The placement of a job in an environment. Needs no network and no credentials.
+
+    Not `complete`, the offers of machine types that do not fit are counted by reason and not listed, which is much
+    quicker over a large catalogue; the decision is the same.
 
     Raises:
         UsageError: the environment names a cloud that does not exist.
     """
-    return decide(
-        job,
-        environment,
-        list(computed_offers(environment, now)),
-        now=now,
-        costs=costs_of(environment),
-        spend=spend,
-    )
+    costs = costs_of(environment)
+    computed = list(computed_offers(environment, now))
+    with open_index() as index:
+        _check_clouds(environment, index)
+        counted: Counter[RejectionCode] = Counter()
+        wanted = EVERYTHING if complete else _shortlist(index, job, environment, costs, counted)
+        stamp = index.stamp(now, [p.cloud for p in environment.clouds])
+        return decide(
+            job,
+            environment,
+            [*computed, *index.offers(wanted)],
+            now=now,
+            costs=costs,
+            cooldowns=cooldowns,
+            spend=spend,
+            stamp=replace(stamp, offers=stamp.offers + len(computed)),
+            counted=counted,
+        )
+
+
+def open_index() -> CatalogIndex:
+    return CatalogIndex.open(settings.home(), assets.data("offers.csv"))
+
+
+def _shortlist(
+    index: CatalogIndex,
+    job: Job,
+    environment: Environment,
+    costs: Mapping[str, CloudCosts],
+    counted: Counter[RejectionCode],
+) -> OfferFilter:
+    """The machine types of which an offer may fit; adds the offers of all others to `counted`."""
+    machines = index.machines()
+    misfits = {m.id: machine_misfit(job, environment, costs, m) for m in machines}
+    types = {(m.cloud, m.instance_type) for m in machines if misfits[m.id] is None}
+    for m in machines:
+        misfit = misfits[m.id]
+        if misfit is not None and (m.cloud, m.instance_type) not in types:
+            counted[misfit[0]] += m.offers
+    return OfferFilter(types=types)
+
+
+def _check_clouds(environment: Environment, index: CatalogIndex) -> None:
+    known = {*registry.names(), *(s.cloud for s in index.sources())}
+    for policy in environment.clouds:
+        if policy.cloud not in known:
+            raise UsageError(
+                f"the environment {environment.name} names the cloud {policy.cloud!r}, which does not exist",
+                hint=f"known: {', '.join(sorted(known))}",
+            )
 
 
 def computed_offers(environment: Environment, now: datetime) -> Iterator[Offer]:
@@ -40,9 +100,11 @@ def computed_offers(environment: Environment, now: datetime) -> Iterator[Offer]:
 
 
 def costs_of(environment: Environment) -> dict[str, CloudCosts]:
-    """By cloud: what a bill is made from. Clouds that are not built yet are left out."""
+    """By cloud: what a bill is made from. Clouds that cannot start machines are left out: they have prices only."""
     found = {}
     for policy in environment.clouds:
+        if not registry.has(policy.cloud, "facts"):
+            continue
         facts = registry.facts(policy.cloud)
         if facts.readiness != "not_built":
             found[policy.cloud] = CloudCosts(

@@ -115,6 +115,18 @@ def decide(
     )
 
 
+def machine_misfit(
+    job: Job, environment: Environment, costs: Mapping[str, CloudCosts], hardware: fit.Hardware
+) -> fit.Misfit | None:
+    """Why no option of the job can use a machine, wherever and however it is sold; None when one can."""
+    misfits = [fit.machine(job, option, environment, costs, hardware) for option in job.options]
+    return None if None in misfits else _furthest([m for m in misfits if m])
+
+
+def _furthest(misfits: Sequence[fit.Misfit]) -> fit.Misfit:
+    return max(misfits, key=lambda misfit: _STAGE[misfit[0]])
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Considered:
     """One offer after another against everything that can rule it out."""
@@ -134,7 +146,7 @@ class _Considered:
         ranked = [v for v in verdicts if isinstance(v, order.Ranked)]
         if ranked:
             return min(ranked, key=lambda r: (r.wishes, order.tie_break(r.candidate)))
-        return max((v for v in verdicts if not isinstance(v, order.Ranked)), key=lambda misfit: _STAGE[misfit[0]])
+        return _furthest([v for v in verdicts if not isinstance(v, order.Ranked)])
 
     def _option(self, index: int, option: ResourceOption, offer: Offer) -> order.Ranked | fit.Misfit:
         misfit = (
