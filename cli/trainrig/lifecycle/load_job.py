@@ -41,7 +41,8 @@ def load_job(
     jobs = tuple(resolve(spec, found, overrides, flags) for spec in specs)
     for spec, job in zip(specs, jobs, strict=True):
         _check_clouds(spec, job)
-    return tuple(_absolute(job) for job in jobs), found
+    folder = path.parent if path else Path()
+    return tuple(_absolute(job, folder) for job in jobs), found
 
 
 def find_environment(name: str | None) -> Environment:
@@ -91,21 +92,26 @@ def _check_clouds(spec: JobSpec, job: Job) -> None:
         raise invalid(spec.file, [problem])
 
 
-def _absolute(job: Job) -> Job:
-    """Local paths of this machine, from the directory in which trainrig was started, as in SkyPilot."""
-    workdir = job.workdir if job.workdir is None or _is_url(job.workdir) else _expand(job.workdir)
-    return replace(job, workdir=workdir, mounts=tuple(_absolute_mount(m) for m in job.mounts))
+def _absolute(job: Job, folder: Path) -> Job:
+    """Local paths of this machine: from where trainrig was started, as in SkyPilot, or else beside the job file."""
+    workdir = job.workdir if job.workdir is None or _is_url(job.workdir) else _expand(job.workdir, folder)
+    return replace(job, workdir=workdir, mounts=tuple(_absolute_mount(m, folder) for m in job.mounts))
 
 
-def _absolute_mount(mount: Mount) -> Mount:
+def _absolute_mount(mount: Mount, folder: Path) -> Mount:
     if mount.source is None or _is_url(mount.source):
         return mount
-    return replace(mount, source=_expand(mount.source))
+    return replace(mount, source=_expand(mount.source, folder))
 
 
 def _is_url(text: str) -> bool:
     return "://" in text or text.startswith("git@")
 
 
-def _expand(text: str) -> str:
-    return str(Path(text).expanduser().absolute())
+def _expand(text: str, folder: Path) -> str:
+    try:
+        path = Path(text).expanduser()
+    except RuntimeError:  # ~somebody, who is not there
+        path = Path(text)
+    beside = folder / path
+    return str((beside if beside.exists() and not path.exists() else path).absolute())

@@ -52,7 +52,7 @@ class ResourceOption:
     disk_gb: int = 256
     disk_tier: str | None = None
     local_disk: str | None = None
-    image_id: str | None = None  # machine image, or docker:IMAGE
+    image_id: str | None = None  # machine image
     network_tier: str | None = None
     max_hourly_usd: Decimal | None = None  # a node
     ports: tuple[str, ...] = ()

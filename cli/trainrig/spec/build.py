@@ -9,15 +9,14 @@ from decimal import Decimal
 from typing import Final
 
 from trainrig.errors import Problem
-from trainrig.model.job import Checkpoints, Job, Mount, Pins, PlacementWishes, Recovery, ResourceOption
+from trainrig.model.job import Checkpoints, Job, Mount, Pins, PlacementWishes, Recovery
 from trainrig.model.rig import digest_of
 from trainrig.spec.mounts import declared_sizes, read_bucket, read_mounts, substitute
 from trainrig.spec.nodes import Bad, Map, Node, problem, to_plain
-from trainrig.spec.resources import Hardware, read_resources
+from trainrig.spec.resources import CONTAINER, Hardware, read_resources
 from trainrig.spec.schema import JOB, read_variables
 from trainrig.spec.tables import Values
 
-_CONTAINER: Final = "docker:"
 _FILLED: Final = frozenset({"workdir", "file_mounts", "storage"})  # keys into which variables are filled
 _REFERENCES: Final = ("env:", "file:")
 
@@ -31,17 +30,17 @@ def build(root: Map, *, default_name: str, problems: list[Problem], draft: bool 
     resources = values.get("resources")
     hardware = read_resources(resources, problems) if resources is not None else Hardware()
     workdir, ref, start_in = _workdir(values, problems)
-    image, options = _image(values, hardware)
+    image: str | None = values.get("image", hardware.container)
     name = values.get("name", default_name)
     return Job(
         name=name,
-        options=options,
+        options=hardware.options,
         ordered=hardware.ordered,
         nodes=values.get("num_nodes", 1),
         workdir=workdir,
         workdir_ref=ref,
         start_in=start_in,
-        image=image,
+        image=image.removeprefix(CONTAINER) if image else None,
         setup=values.get("setup"),
         run=values.get("run"),
         launch=values.get("launch"),
@@ -121,18 +120,6 @@ def _mounts(values: Values, start_in: str | None, problems: list[Problem]) -> tu
     return declared_sizes(mounts, inputs)
 
 
-def _image(values: Values, hardware: Hardware) -> tuple[str | None, tuple[ResourceOption, ...]]:
-    """The container of the job: `image`, else `image_id: docker:IMAGE` where all alternatives have the same."""
-    image: str | None = values.get("image")
-    if image is not None:
-        return image.removeprefix(_CONTAINER), hardware.options
-    containers = {o.image_id for o in hardware.options}
-    only = containers.pop() if len(containers) == 1 else None
-    if only is None or not only.startswith(_CONTAINER):
-        return None, hardware.options
-    return only.removeprefix(_CONTAINER), tuple(replace(o, image_id=None) for o in hardware.options)
-
-
 def _reference(name: str, value: str | None) -> str:
     """`env:NAME`, `file:PATH` or `value:TEXT`."""
     if value is None:
@@ -180,12 +167,11 @@ def _recovery(values: Values, inherited: Recovery, problems: list[Problem]) -> R
         return inherited
     if inherited != Recovery():
         problems.append(problem(given.node, "`recovery` and `job_recovery` say the same thing", "keep `recovery`"))
-    strategy = given.get("strategy")
     return Recovery(
-        max_recoveries=given.get("max_recoveries", 0 if strategy == "none" else None),
+        max_recoveries=given.get("max_recoveries"),
         on_exit_codes=given.get("on_exit_codes", ()),
         max_restarts_on_errors=given.get("max_restarts_on_errors", 0),
-        strategy=None if strategy == "none" else strategy,
+        strategy=given.get("strategy"),
     )
 
 

@@ -12,17 +12,8 @@ from trainrig.spec.nodes import Bad, Node, Scalar, kind
 from trainrig.spec.scalars import boolean, number_text, scalar, string, text
 from trainrig.spec.tables import Form
 
-_SIZE_UNITS: Final = {
-    "": 1,
-    "g": 1,
-    "gb": 1,
-    "gib": 1,
-    "t": 1024,
-    "tb": 1024,
-    "tib": 1024,
-    "m": 1 / 1024,
-    "mb": 1 / 1024,
-}
+_POWERS: Final = {"k": -2, "m": -1, "g": 0, "t": 1, "p": 2}
+_SIZE_UNITS: Final = {"": 1.0} | {u + rest: 1024.0**n for u, n in _POWERS.items() for rest in ("", "b", "i", "ib")}
 _SIZE: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)\s*([A-Za-z]{0,3})(\+?)\Z")
 _DURATION_PART: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)\s*([smhdw])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -91,7 +82,9 @@ def size_gib(node: Node, *, wanted: str = "a size such as 256GB") -> Amount:
     word = scalar(node, wanted)
     match = _SIZE.match(word.text.strip())
     if not match or match[2].lower() not in _SIZE_UNITS:
-        raise Bad(node, f"{wanted} is wanted here, not {kind(node)}", "units: MB, GB, TB")
+        raise Bad(
+            node, f"{wanted} is wanted here, not {kind(node)}", "units: KB, MB, GB, TB; each 1024 of the one before"
+        )
     value = float(match[1]) * _SIZE_UNITS[match[2].lower()]
     if value <= 0:
         raise Bad(node, f"{word.text} is not more than zero")

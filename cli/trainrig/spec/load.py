@@ -13,7 +13,7 @@ from trainrig.spec.compose import compose, invalid
 from trainrig.spec.nodes import Map, Node
 from trainrig.spec.schema import HEADER
 
-_HEADER_KEYS: Final = frozenset({"name", "execution", "primary_tasks", "termination_delay"})
+_HEADER_KEYS: Final = frozenset({"name", "execution", *HEADER.refused})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -104,11 +104,13 @@ def read_bucket(target: str, node: Map, problems: list[Problem]) -> Mount:
     values = BUCKET.read(node, problems)
     source, name = values.get("source"), values.get("name")
     mode = MountMode(values.get("mode", "MOUNT_CACHED" if "type" in values else "MOUNT"))
-    bucket = bool(source and _URL.match(source))
+    is_url = bool(source and _URL.match(source))
     if mode is MountMode.COPY and not source and not name:
         problems.append(problem(values.at("mode"), "COPY copies a `source`, and there is none"))
-    if source and not bucket and not name and mode is not MountMode.COPY:
-        problems.append(problem(values.at("source"), "a local folder that is mounted needs a bucket", "add `name`"))
+    if is_url and name:
+        problems.append(problem(values.at("name"), "`source` names the bucket already", "leave `name` out"))
+    if name and _URL.match(name):
+        problems.append(problem(values.at("name"), "a name has no scheme", f"write source: {name}"))
     return Mount(
         target=target,
         source=source,

@@ -10,16 +10,28 @@ from trainrig.errors import Problem
 from trainrig.model.job import Amount, Recovery, ResourceOption
 from trainrig.model.offer import Market
 from trainrig.spec.accelerators import ACCELERATORS, Accelerators
-from trainrig.spec.forms import AMOUNT, BOOLEAN, DISK, LABEL_NAME, NUMBER_OR_TEXT, STRING, TEXT, USD, integer, size_gib
+from trainrig.spec.forms import (
+    AMOUNT,
+    BOOLEAN,
+    DISK,
+    DURATION,
+    LABEL_NAME,
+    NUMBER_OR_TEXT,
+    STRING,
+    USD,
+    integer,
+    size_gib,
+)
 from trainrig.spec.infra import CLOUD, INFRA, NOT_RENTED, PLACE, Place
 from trainrig.spec.nodes import Bad, Map, Node, Scalar, Seq, kind, problem
 from trainrig.spec.overlay import overlay_resources
-from trainrig.spec.scalars import scalar, string
+from trainrig.spec.scalars import BOOLS, is_null, scalar, string
 from trainrig.spec.tables import Form, Key, Table, Values, list_of, map_of, one_of
 
 _PORTS: Final = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?\Z")
-_LOCAL_DISK: Final = re.compile(r"(?:nvme|ssd)(?::[0-9]{1,7}(?:GB)?\+?)?\Z", re.IGNORECASE)
-STRATEGIES: Final = ("failover", "eager_next_region", "none")
+_LOCAL_DISK: Final = re.compile(r"(?:(?:nvme|ssd)(?::[0-9.]{1,9}\+?)?|[0-9.]{1,9}\+?)\Z", re.IGNORECASE)
+STRATEGIES: Final = ("failover", "eager_next_region")
+CONTAINER: Final = "docker:"
 
 
 def _memory(node: Node) -> tuple[Amount, bool]:
@@ -41,25 +53,26 @@ def _port(node: Node) -> str:
 
 
 def _local_disk(node: Node) -> str:
-    word = string(node)
+    word = scalar(node, "a local disk such as nvme:1000+").text
     if not _LOCAL_DISK.match(word):
-        raise Bad(node, f"`{word}` is not a local disk", "nvme, nvme:1000+, ssd:500")
+        raise Bad(node, f"`{word}` is not a local disk", "nvme, nvme:1000+, ssd:500, 1000+")
     return word.lower()
 
 
-def _image_id(node: Node) -> str | dict[str, str]:
+def _image_id(node: Node) -> dict[str, str]:
+    """Image by region, `*` for any; `docker` is the container beside machine images."""
     if isinstance(node, Map):
-        return {PLACE.read(k) or "*": _image(v) for k, v in node}
-    return _image(node)
+        return {"*" if is_null(k) else string(k): _image(v) for k, v in node}
+    return {"*": _image(node)}
 
 
 def _image(node: Node) -> str:
     word = string(node)
     if word.startswith("skypilot:"):
         raise Bad(node, f"`{word}` is not supported: it is an image that SkyPilot publishes and moves")
-    if word == "docker:" or not word.strip():
+    if word == CONTAINER or not word.strip():
         raise Bad(node, "an image's name is missing")
-    return word
+    return word.strip()
 
 
 def _exit_codes(node: Node) -> tuple[int, ...]:
@@ -70,7 +83,7 @@ def _exit_codes(node: Node) -> tuple[int, ...]:
 _JOB_RECOVERY: Final = Table(
     title="`job_recovery`",
     keys=(
-        Key(name="strategy", form=one_of(*STRATEGIES), meaning="Where to look first after a preemption"),
+        Key(name="strategy", form=one_of(*STRATEGIES, "none"), meaning="Where to look first after a preemption"),
         Key(
             name="max_restarts_on_errors",
             form=integer(0, 1000),
@@ -82,22 +95,34 @@ _JOB_RECOVERY: Final = Table(
             meaning="Exit codes after which the job is started again",
         ),
     ),
-    short=one_of(*STRATEGIES),
+    short=one_of(*STRATEGIES, "none"),
     short_key="strategy",
 )
 
 
-def _autostop(node: Node) -> bool:
-    """Always met: a rig is destroyed when its run ends, idle or not. Only hooks would ask for more."""
-    if isinstance(node, Map) and (hook := node.key("hook")) is not None:
-        raise Bad(hook, "`hook` is not supported: put what must run at the end into `run`")
-    if isinstance(node, Seq):
-        raise Bad(node, f"minutes, a duration or a mapping is wanted here, not {kind(node)}")
+def _idle(node: Node) -> bool:
+    """`true`, `false`, minutes or a duration."""
+    word = scalar(node, "minutes or a duration such as 2h").text
+    if word not in BOOLS and not word.isdecimal():
+        DURATION.read(node)
     return True
 
 
-_AUTOSTOP: Final = Form(read=_autostop, shows="`10`, `2h`, `false`, mapping", schema={})
-
+# Always met: a rig is destroyed when its run ends, idle or not. Only hooks would ask for more.
+_AUTOSTOP: Final = Table(
+    title="`autostop`",
+    keys=(
+        Key(name="idle_minutes", form=integer(0, 10**6), meaning="No effect"),
+        Key(name="down", form=BOOLEAN, meaning="No effect"),
+        Key(name="wait_for", form=one_of("jobs_and_ssh", "jobs", "none"), meaning="No effect"),
+    ),
+    refused={
+        "hook": "put what must run at the end into `run`",
+        "hook_timeout": "put what must run at the end into `run`",
+    },
+    short=Form(read=_idle, shows="`10`, `2h`, `false`", schema={"type": ["integer", "string", "boolean"]}),
+    short_key="idle",
+)
 
 MARKETS: Final = ("spot", "on_demand", "reserved", "any")
 
@@ -148,13 +173,14 @@ PLAIN_KEYS: Final = (
         form=list_of(Form(read=_port, shows="`8080`, `10000-10010`", schema={"type": ["integer", "string"]})),
         meaning="Ports that are opened",
     ),
-    Key(name="labels", form=map_of(LABEL_NAME, TEXT), meaning="Labels of all that is made in the cloud"),
+    Key(name="labels", form=map_of(LABEL_NAME, STRING), meaning="Labels of all that is made in the cloud"),
     Key(name="autostop", form=_AUTOSTOP, meaning="Always met: a rig is destroyed when its run ends"),
     Key(name="max_hourly_cost", form=USD, meaning="Price cap of a node and hour; holds at every failover"),
     Key(name="job_recovery", form=_JOB_RECOVERY, meaning="What happens after preemption and failure"),
 )
 
 _REFUSED: Final = {
+    "hooks": "put what must run at the end into `run`",
     "spot_recovery": "it became `job_recovery`",
     "accelerator_args": "it is for TPUs, and trainrig rents GPUs",
     "priority": "there is no queue that ranks jobs; environments rank accounts with `priority`",
@@ -169,7 +195,7 @@ _REFUSED: Final = {
 
 
 def _options(node: Node) -> tuple[Map, ...]:
-    if not isinstance(node, Seq) or not node.items:
+    if not isinstance(node, Seq):
         raise Bad(node, f"a list of resources is wanted here, not {kind(node)}")
     for item in node.items:
         if not isinstance(item, Map):
@@ -201,6 +227,7 @@ RESOURCES: Final = Table(
 class Hardware:
     options: tuple[ResourceOption, ...] = (ResourceOption(market=Market.ON_DEMAND),)
     ordered: bool = False
+    container: str | None = None
     recovery: Recovery = field(default_factory=Recovery)
 
 
@@ -228,7 +255,12 @@ def read_resources(node: Node, problems: list[Problem]) -> Hardware:
     if options and not rented:
         cloud = str(options[0].cloud)
         problems.append(problem(_place_node(read[0]), f"`{cloud}` is not supported: {NOT_RENTED[cloud]}"))
-    return Hardware(options=rented, ordered="ordered" in outer, recovery=_recovery(read[0]))
+    return Hardware(
+        options=rented,
+        ordered="ordered" in outer,
+        container=_container(read, problems),
+        recovery=_recovery(read[0]),
+    )
 
 
 def _check_alternatives(outer: Values, read: list[Values], problems: list[Problem]) -> None:
@@ -265,11 +297,6 @@ def _build(values: Values, problems: list[Problem]) -> tuple[ResourceOption, ...
     cloud = place.cloud or values.get("cloud")
     accelerators: Accelerators = values.get("accelerators", Accelerators(requests=()))
     memory, per_vcpu = values.get("memory", (None, False))
-    image = values.get("image_id")
-    images = image if isinstance(image, dict) else {None: image}
-    if cloud is None and any(i and not i.startswith("docker:") for i in images.values()):
-        message = "a machine image exists in one cloud only, and none is named"
-        problems.append(problem(values.at("image_id"), message, "add `infra`, or write docker:IMAGE for a container"))
     option = ResourceOption(
         cloud=cloud,
         region=place.region or values.get("region"),
@@ -290,12 +317,39 @@ def _build(values: Values, problems: list[Problem]) -> tuple[ResourceOption, ...
         labels=values.get("labels", {}),
         reservation=values.get("reservation"),
     )
-    if not isinstance(image, dict):
-        return (replace(option, image_id=image),)
-    wanted = {r: i for r, i in image.items() if option.region in {None, r}}
+    return _with_images(option, values, problems)
+
+
+def _with_images(option: ResourceOption, values: Values, problems: list[Problem]) -> tuple[ResourceOption, ...]:
+    """The option for each region that has a machine image of its own; containers are the job's, not the option's."""
+    images = {r: i for r, i in values.get("image_id", {}).items() if r != "docker" and not i.startswith(CONTAINER)}
+    if not images:
+        return (option,)
+    at = values.at("image_id")
+    if option.cloud is None:
+        message = "a machine image exists in one cloud only, and none is named"
+        problems.append(problem(at, message, "add `infra`, or write docker:IMAGE for a container"))
+    if option.cloud == "aws" and option.region is None and "*" in images:
+        hint = "add the region to `infra`, or write image_id: {REGION: IMAGE}"
+        problems.append(problem(at, "a machine image of AWS exists in one region only, and none is named", hint))
+    wanted = {r: i for r, i in images.items() if option.region is None or r in {"*", option.region}}
     if not wanted:
-        problems.append(problem(values.at("image_id"), f"no image for the region {option.region}"))
-    return tuple(replace(option, region=None if r == "*" else r, image_id=i) for r, i in wanted.items())
+        problems.append(problem(at, f"no image for the region {option.region}"))
+    return tuple(replace(option, region=option.region if r == "*" else r, image_id=i) for r, i in wanted.items())
+
+
+def _container(read: list[Values], problems: list[Problem]) -> str | None:
+    """The one container of all alternatives; those without one run the others' too."""
+    found: dict[str, Values] = {}
+    for values in read:
+        for region, image in values.get("image_id", {}).items():
+            if region == "docker" or image.startswith(CONTAINER):
+                found.setdefault(image.removeprefix(CONTAINER), values)
+    if len(found) > 1:
+        at = list(found.values())[1].at("image_id")
+        message = "different containers are not supported: a run that moves takes its container along"
+        problems.append(problem(at, message, "name one container, beside `any_of`"))
+    return next(iter(found), None)
 
 
 def _market(values: Values) -> Market | None:
@@ -312,7 +366,6 @@ def _recovery(values: Values) -> Recovery:
     strategy = wanted.get("strategy")
     return Recovery(
         strategy=None if strategy == "none" else strategy,
-        max_recoveries=0 if strategy == "none" else None,
         max_restarts_on_errors=wanted.get("max_restarts_on_errors", 0),
         on_exit_codes=wanted.get("recover_on_exit_codes", ()),
     )

@@ -5,6 +5,7 @@ docs/job-file.md and data/schemas/job.schema.json are made from these tables.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from trainrig.spec.forms import (
@@ -23,9 +24,9 @@ from trainrig.spec.forms import (
     USD,
     integer,
 )
-from trainrig.spec.nodes import Bad, Map, Node, Scalar, Seq, kind
+from trainrig.spec.nodes import Bad, Map, Node, Seq, kind
 from trainrig.spec.resources import STRATEGIES
-from trainrig.spec.scalars import is_null, string, text
+from trainrig.spec.scalars import is_null, scalar, string, text
 from trainrig.spec.tables import Form, Key, Table, list_of, map_of, one_of
 
 
@@ -36,12 +37,21 @@ def read_variables(node: Node) -> dict[str, str | None]:
 
 
 def _secrets(node: Node) -> dict[str, str | None]:
+    """SkyPilot marks references to its secret server with `secrets:`; here they are variables of this machine."""
+    if isinstance(node, Map):
+        return {_secret_name(k, required=False): None if is_null(v) else text(v) for k, v in node}
     if isinstance(node, Seq):
-        return {
-            ENV_NAME.read(Scalar(text=string(i), plain=False, source=i.source, line=i.line, column=i.column)): None
-            for i in node.items
-        }
-    return read_variables(node)
+        return {_secret_name(item, required=True): None for item in node.items}
+    raise Bad(node, f"a mapping of names to values is wanted here, not {kind(node)}")
+
+
+def _secret_name(node: Node, *, required: bool) -> str:
+    word = scalar(node, "a secret's name")
+    if required and not word.text.startswith(_MANAGED):
+        raise Bad(
+            node, f"a list of secrets has entries such as {_MANAGED}HF_TOKEN", "or write secrets: {HF_TOKEN: null}"
+        )
+    return ENV_NAME.read(replace(word, text=word.text.removeprefix(_MANAGED)))
 
 
 def _resume(node: Node) -> str:
@@ -88,6 +98,7 @@ BUCKET_URL: Final = Form(
     read=_bucket_url, shows="`s3://BUCKET/PREFIX`, `gs://`, `az://`, `file:///`", schema={"type": "string"}
 )
 SIGNALS: Final = ("SIGTERM", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGHUP")
+_MANAGED: Final = "secrets:"
 _INTERNAL: Final = "it is internal to SkyPilot"
 
 WORKDIR: Final = Table(
@@ -188,6 +199,7 @@ CONFIG: Final = Table(
         for name in ("kubernetes", "ssh", "slurm", "vast")
     ),
     refused=_CONFIG_REFUSED,
+    path="config.",
 )
 
 JOB: Final = Table(
@@ -280,6 +292,7 @@ JOB: Final = Table(
         "execution": "it belongs into the first document of several",
         "primary_tasks": "job groups are not supported: a file's jobs run one after the other",
         "termination_delay": "job groups are not supported: a file's jobs run one after the other",
+        "inter_connection": "job groups are not supported: a file's jobs run one after the other",
         "_metadata": _INTERNAL,
         "_user_specified_yaml": _INTERNAL,
         "experimental": "trainrig has no experimental keys",
@@ -296,5 +309,5 @@ HEADER: Final = Table(
             meaning="One after the other",
         ),
     ),
-    refused={name: JOB.refused[name] for name in ("primary_tasks", "termination_delay")},
+    refused={name: JOB.refused[name] for name in ("primary_tasks", "termination_delay", "inter_connection")},
 )

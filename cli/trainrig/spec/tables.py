@@ -65,6 +65,7 @@ class Table:
     title: str
     keys: tuple[Key, ...]
     refused: Mapping[str, str] = field(default_factory=dict)
+    path: str = ""  # before a refused key's name: `config.`
     short: Form[Any] | None = None  # another form that the whole may take, read into the key named `short_key`
     short_key: str = ""
 
@@ -99,7 +100,7 @@ class Table:
 
     def _unknown(self, name: Any) -> Problem:
         if (reason := self.refused.get(name.text)) is not None:
-            return problem(name, f"`{name.text}` is not supported: {reason}")
+            return problem(name, f"`{self.path}{name.text}` is not supported: {reason}")
         names = [k.name for k in self.keys]
         return problem(name, f"unknown key `{name.text}` in {self.title}", did_you_mean(name.text, names))
 

@@ -35,6 +35,18 @@ def test_a_job_without_a_file() -> None:
     assert (job.options[0].gpus[0].name, job.options[0].gpus[0].count) == ("H100", 8)
 
 
+def test_relative_paths_begin_where_trainrig_was_started_or_else_beside_the_job_file() -> None:
+    Path("jobs/beside").mkdir(parents=True)
+    Path("jobs/both").mkdir()
+    Path("both").mkdir()
+    text = "run: x\nworkdir: beside\nfile_mounts: {/a: both, /b: nowhere, /c: 's3://x/y', /d: ~/z}\n"
+    Path("jobs/j.yaml").write_text(text)
+    (job,), _ = load_job(Path("jobs/j.yaml"))
+    assert job.workdir == str(Path.cwd() / "jobs/beside")
+    sources = [m.source for m in job.mounts]
+    assert sources == [str(Path.cwd() / "both"), str(Path.cwd() / "nowhere"), "s3://x/y", str(Path.home() / "z")]
+
+
 def test_neither_file_nor_flags_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="no job"):
         load_job(None)
