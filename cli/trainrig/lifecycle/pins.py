@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from trainrig import assets
+from trainrig.catalog import gpus
 from trainrig.model.job import Job
 from trainrig.render import gate, lockfile
 
@@ -35,4 +36,17 @@ def shipped() -> lockfile.Lock:
 
 @cache
 def matrix() -> gate.Matrix:
-    return gate.Matrix.from_data(yaml.safe_load(assets.data("cuda.yaml").read_text(encoding="utf-8")))
+    needs = {
+        gpu.name: gate.GpuNeeds(
+            architecture=gpu.architecture,
+            driver_min=str(gpu.first_driver) if gpu.first_driver else None,
+            cuda_min=_dotted(gpu.first_cuda),
+            cuda_max=_dotted(gpu.last_cuda),
+        )
+        for gpu in gpus.TABLE
+    }
+    return gate.Matrix.of(yaml.safe_load(assets.data("cuda.yaml").read_text(encoding="utf-8")), needs)
+
+
+def _dotted(version: tuple[int, int] | None) -> str | None:
+    return None if version is None else ".".join(map(str, version))

@@ -8,6 +8,7 @@ from pathlib import Path
 from trainrig import assets
 from trainrig.clouds import registry
 from trainrig.errors import NotBuilt
+from trainrig.lifecycle import pins
 from trainrig.model.environment import Environment
 from trainrig.model.job import Job
 from trainrig.render import cloud_init, job_document, root, tfvars
@@ -25,14 +26,13 @@ def render_rig(
     environment: Environment,
     out: Path,
     attempt: str = "1-1",
-    provider_version: str | None = None,
 ) -> dict[str, str]:
     """Renders into `out`, a new folder or one that an earlier render wrote; state and plugins there stay.
 
     `attempt` (`<generation>-<attempt>`) keeps the remote states of a rig's attempts apart. Returns the files that it
     wrote, `path -> text`.
     """
-    files = files_of(request, job=job, environment=environment, attempt=attempt, provider_version=provider_version)
+    files = files_of(request, job=job, environment=environment, attempt=attempt)
     write(files, out)
     cloud = request.candidate.offer.cloud
     if registry.has(cloud, "provider"):
@@ -46,7 +46,6 @@ def files_of(
     job: Job,
     environment: Environment,
     attempt: str = "1-1",
-    provider_version: str | None = None,
 ) -> dict[str, str]:
     """The rendered root as data."""
     cloud = request.candidate.offer.cloud
@@ -55,6 +54,7 @@ def files_of(
     own = registry.tfvars(cloud).tfvars(request) if registry.has(cloud, "tfvars") else {}
     if "cloud_init" in inputs:
         own["cloud_init"] = cloud_init.cloud_init(_read("configure/cloud-init.yaml.j2"), request)
+    provider = pins.load_lock(job).providers.get(registry.facts(cloud).terraform_provider)
     return root.render_root(
         cloud=cloud,
         template=text,
@@ -62,7 +62,7 @@ def files_of(
         tfvars=tfvars.tfvars(request, own, inputs),
         backend=environment.state,
         state_key=f"{request.identity.resource_prefix}/{attempt}",
-        provider_version=provider_version,
+        provider_version=provider.version if provider else None,
         documents={"job.json": job_document.to_document(job)},
     )
 

@@ -6,7 +6,7 @@ from trainrig.clouds import registry
 from trainrig.errors import Unplaceable
 from trainrig.lifecycle import pins
 from trainrig.model.environment import Environment
-from trainrig.model.job import Job, Pins, ResourceOption
+from trainrig.model.job import Job, ResourceOption
 from trainrig.model.offer import Offer
 from trainrig.model.placement import Candidate
 from trainrig.model.rig import RigIdentity
@@ -40,7 +40,7 @@ def rig_request(
         candidate=candidate,
         nodes=candidate.nodes,
         disk_gb=option.disk_gb,
-        image=_image(job, environment, offer, lock),
+        image=_image(job, offer, lock),
         ssh_public_key=ssh_public_key,
         ssh_ingress_cidrs=environment.ssh_ingress or ssh_ingress_cidrs,
         lease_seconds=min(job.lease_seconds or environment.lease_seconds, environment.max_lease_seconds),
@@ -52,13 +52,9 @@ def rig_request(
     )
 
 
-def image_choice(job: Job, environment: Environment, offer: Offer, lock: Lock | None = None) -> ImageChoice:
+def image_choice(job: Job, offer: Offer, lock: Lock | None = None) -> ImageChoice:
     """The machine image for an offer, or the rejection that placement gives it."""
-    wanted = Pins(
-        driver=job.pins.driver or environment.pins.driver,
-        cuda=job.pins.cuda or environment.pins.cuda,
-    )
-    return choose(offer, job, wanted, pins.load_lock(job) if lock is None else lock, pins.matrix())
+    return choose(offer, job, pins.load_lock(job) if lock is None else lock, pins.matrix())
 
 
 def option_of(job: Job, offer: Offer) -> ResourceOption:
@@ -71,12 +67,12 @@ def option_of(job: Job, offer: Offer) -> ResourceOption:
     return job.options[0]
 
 
-def _image(job: Job, environment: Environment, offer: Offer, lock: Lock | None) -> PinnedImage:
+def _image(job: Job, offer: Offer, lock: Lock | None) -> PinnedImage:
     if registry.has(offer.cloud, "built_images"):
         # Made on this machine and named by the digest of its recipe: as exact as a lock.
         reference = registry.built_images(offer.cloud).machine()
         return PinnedImage(id=reference, name=reference)
-    choice = image_choice(job, environment, offer, lock)
+    choice = image_choice(job, offer, lock)
     if choice.image is None:
         raise Unplaceable(
             f"{offer.cloud} {offer.place} {offer.instance_type}: {choice.detail}",

@@ -1,6 +1,7 @@
 """The gate before any money: does this GPU work under this driver with this container's CUDA?
 
-The answer comes from data/cuda.yaml, which names its sources. What the table does not know is let through and said.
+The answer comes from data/cuda.yaml and catalog/gpus.py, which name their sources. What they do not know is let
+through and said.
 """
 
 from __future__ import annotations
@@ -16,31 +17,34 @@ Version = tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Architecture:
-    name: str
-    cuda_min: str
-    cuda_max: str | None  # None: still supported
-    open_module: bool  # the open kernel module drives it
+class GpuNeeds:
+    """What a GPU needs, whatever it runs; None: not known, or (`cuda_max`) no end in sight."""
+
+    architecture: str
+    driver_min: str | None  # "570"
+    cuda_min: str | None
+    cuda_max: str | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Matrix:
-    """data/cuda.yaml: GPU -> architecture, CUDA toolkit -> driver, both oldest first."""
+    """data/cuda.yaml and catalog/gpus.py: CUDA toolkit -> driver, oldest first, and GPU -> its needs."""
 
     version: int
     toolkits: Mapping[str, str]
     major_releases: Mapping[str, str]
-    gpus: Mapping[str, Architecture]
+    proprietary_module_only: frozenset[str]
+    gpus: Mapping[str, GpuNeeds]
     ngc: Mapping[str, str]
 
     @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Matrix:
-        kinds = {name: Architecture(name=name, **facts) for name, facts in data["architectures"].items()}
+    def of(cls, data: Mapping[str, Any], gpus: Mapping[str, GpuNeeds]) -> Matrix:
         return cls(
             version=data["version"],
             toolkits=data["toolkits"],
             major_releases=data["major_releases"],
-            gpus={gpu: kinds[kind] for gpu, kind in data["gpus"].items()},
+            proprietary_module_only=frozenset(data["proprietary_module_only"]),
+            gpus=gpus,
             ngc=data["ngc"],
         )
 
@@ -77,55 +81,56 @@ class Verdict:
 def judge(mix: Mix, matrix: Matrix) -> Verdict:
     if mix.gpu is None:
         return Verdict()
-    architecture = matrix.gpus.get(mix.gpu)
-    if architecture is None:
-        return Verdict(notes=(f"{mix.gpu} is not in the CUDA table (version {matrix.version}); nothing was checked",))
+    needs = matrix.gpus.get(mix.gpu)
+    if needs is None:
+        return Verdict(notes=(f"{mix.gpu} is not in the table (version {matrix.version}); nothing was checked",))
+    if needs.cuda_min is None:
+        return Verdict(reason=f"{mix.gpu} has no CUDA, and the image is made for it", nearest="an NVIDIA GPU")
     if mix.driver is None:
         return Verdict(reason=f"the image has no GPU driver for {mix.gpu}", nearest="an image with one")
     return (
-        _module(mix, architecture)
-        or _driver(mix, architecture, matrix)
-        or _container(mix, architecture, matrix)
+        _module(mix, needs, matrix)
+        or _driver(mix, needs, matrix)
+        or _container(mix, needs, matrix)
         or Verdict(notes=_notes(mix, matrix))
     )
 
 
-def _module(mix: Mix, architecture: Architecture) -> Verdict | None:
-    if architecture.open_module or not mix.open_module:
+def _module(mix: Mix, needs: GpuNeeds, matrix: Matrix) -> Verdict | None:
+    if not mix.open_module or needs.architecture not in matrix.proprietary_module_only:
         return None
     return Verdict(
-        reason=f"the image's open kernel module does not drive {mix.gpu} ({architecture.name})",
+        reason=f"the image's open kernel module does not drive {mix.gpu} ({needs.architecture})",
         nearest="an image with NVIDIA's proprietary kernel module",
     )
 
 
-def _driver(mix: Mix, architecture: Architecture, matrix: Matrix) -> Verdict | None:
+def _driver(mix: Mix, needs: GpuNeeds, matrix: Matrix) -> Verdict | None:
     assert mix.driver is not None
-    needed = matrix.toolkits.get(architecture.cuda_min)
-    if needed and version(mix.driver) < version(needed):
+    if needs.driver_min and version(mix.driver) < version(needs.driver_min):
         return Verdict(
-            reason=f"driver {mix.driver} does not know {mix.gpu} ({architecture.name})",
-            nearest=f"driver {needed} or newer",
+            reason=f"driver {mix.driver} does not know {mix.gpu} ({needs.architecture})",
+            nearest=f"driver {needs.driver_min} or newer",
         )
     if mix.image_cuda and (refused := _toolkit(mix.image_cuda, mix.driver, matrix)):
         return Verdict(reason=f"the image is at odds with itself: {refused.reason}", nearest=refused.nearest)
     return None
 
 
-def _container(mix: Mix, architecture: Architecture, matrix: Matrix) -> Verdict | None:
+def _container(mix: Mix, needs: GpuNeeds, matrix: Matrix) -> Verdict | None:
     cuda = mix.container_cuda
     if cuda is None:
         return None
     assert mix.driver is not None
-    if version(cuda) < version(architecture.cuda_min):
+    if needs.cuda_min and version(cuda) < version(needs.cuda_min):
         return Verdict(
-            reason=f"CUDA {cuda} of the container makes no code for {mix.gpu} ({architecture.name})",
-            nearest=f"a container with CUDA {architecture.cuda_min} or newer",
+            reason=f"CUDA {cuda} of the container makes no code for {mix.gpu} ({needs.architecture})",
+            nearest=f"a container with CUDA {needs.cuda_min} or newer",
         )
-    if architecture.cuda_max and version(cuda) > version(architecture.cuda_max):
+    if needs.cuda_max and version(cuda) > version(needs.cuda_max):
         return Verdict(
-            reason=f"CUDA {cuda} of the container has dropped {mix.gpu} ({architecture.name})",
-            nearest=f"a container with CUDA {architecture.cuda_max} or older",
+            reason=f"CUDA {cuda} of the container has dropped {mix.gpu} ({needs.architecture})",
+            nearest=f"a container with CUDA {needs.cuda_max} or older",
         )
     return _toolkit(cuda, mix.driver, matrix)
 

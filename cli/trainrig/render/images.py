@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from trainrig.model.job import Job, Pins
+from trainrig.model.job import Job
 from trainrig.model.offer import Offer
 from trainrig.model.placement import RejectionCode
 from trainrig.render import references
@@ -30,11 +30,11 @@ class ImageChoice:
     notes: tuple[str, ...] = ()
 
 
-def choose(offer: Offer, job: Job, pins: Pins, lock: Lock, matrix: Matrix) -> ImageChoice:
+def choose(offer: Offer, job: Job, lock: Lock, matrix: Matrix) -> ImageChoice:
     """The first image of the lock that fits the machine, the pins and the container."""
-    own = _asked_for(offer, job)
+    own, pins = _asked_for(offer, job), job.pins
     if own is not None:
-        return _own(own, offer, job, pins, matrix)
+        return _own(own, offer, job, matrix)
     arch = architecture(offer)
     of_cloud = [i for i in lock.images if i.cloud == offer.cloud and i.arch == arch]
     pinned = [i for i in of_cloud if _has(pins.driver, i.driver) and (pins.cuda is None or _has(pins.cuda, i.cuda))]
@@ -47,7 +47,7 @@ def choose(offer: Offer, job: Job, pins: Pins, lock: Lock, matrix: Matrix) -> Im
             code=RejectionCode.NO_IMAGE,
             detail=f"no {arch} machine image of {offer.cloud}{wanted} is locked; `trainrig lock` looks for one",
         )
-    verdicts = [(i, judge(_mix(offer, i, job, pins, matrix), matrix)) for i in candidates]
+    verdicts = [(i, judge(_mix(offer, i, job, matrix), matrix)) for i in candidates]
     for image, verdict in verdicts:
         if verdict.possible:
             return ImageChoice(image=_pinned(image, offer), notes=verdict.notes)
@@ -73,12 +73,12 @@ def _asked_for(offer: Offer, job: Job) -> str | None:
     return None
 
 
-def _own(reference: str, offer: Offer, job: Job, pins: Pins, matrix: Matrix) -> ImageChoice:
+def _own(reference: str, offer: Offer, job: Job, matrix: Matrix) -> ImageChoice:
     if why := references.machine_floats(reference):
         return ImageChoice(image=None, code=RejectionCode.NO_IMAGE, detail=f"image_id {reference} is not exact: {why}")
     verdict = Verdict(notes=(f"nothing is known of the driver in {reference}; set `pins: {{driver: ...}}`",))
-    if offer.gpu is not None and pins.driver:
-        mix = Mix(gpu=offer.gpu, driver=pins.driver, container_cuda=_cuda(job, pins, matrix), open_module=False)
+    if offer.gpu is not None and job.pins.driver:
+        mix = Mix(gpu=offer.gpu, driver=job.pins.driver, container_cuda=_cuda(job, matrix), open_module=False)
         verdict = judge(mix, matrix)
     if not verdict.possible:
         return ImageChoice(
@@ -86,22 +86,22 @@ def _own(reference: str, offer: Offer, job: Job, pins: Pins, matrix: Matrix) -> 
             code=RejectionCode.DRIVER_CUDA_MISMATCH,
             detail=f"{reference}: {verdict.reason}; nearest that works: {verdict.nearest}",
         )
-    return ImageChoice(image=PinnedImage(id=reference, name=reference, driver=pins.driver), notes=verdict.notes)
+    return ImageChoice(image=PinnedImage(id=reference, name=reference, driver=job.pins.driver), notes=verdict.notes)
 
 
-def _mix(offer: Offer, image: ImagePin, job: Job, pins: Pins, matrix: Matrix) -> Mix:
+def _mix(offer: Offer, image: ImagePin, job: Job, matrix: Matrix) -> Mix:
     return Mix(
         gpu=offer.gpu,
         driver=image.driver,
         image_cuda=image.cuda,
-        container_cuda=_cuda(job, pins, matrix),
+        container_cuda=_cuda(job, matrix),
         open_module=image.kernel_module == "open",
     )
 
 
-def _cuda(job: Job, pins: Pins, matrix: Matrix) -> str | None:
+def _cuda(job: Job, matrix: Matrix) -> str | None:
     """The CUDA that the job brings: what its container's name tells, else what it pins."""
-    return (container_cuda(job.image, matrix) if job.image else None) or pins.cuda
+    return (container_cuda(job.image, matrix) if job.image else None) or job.pins.cuda
 
 
 def _pinned(image: ImagePin, offer: Offer) -> PinnedImage:

@@ -16,23 +16,23 @@ from trainrig.render.gate import Mix, container_cuda, judge
         ),
         (
             Mix(gpu="B200", driver="580.126.09", container_cuda="12.4"),
-            "CUDA 12.4 of the container makes no code for B200 (blackwell)",
+            "CUDA 12.4 of the container makes no code for B200 (Blackwell)",
             "a container with CUDA 12.8 or newer",
         ),
         (
             Mix(gpu="V100", driver="580.126.09", container_cuda="13.0", open_module=False),
-            "CUDA 13.0 of the container has dropped V100 (volta)",
+            "CUDA 13.0 of the container has dropped V100 (Volta)",
             "a container with CUDA 12.9 or older",
         ),
         (
             Mix(gpu="V100", driver="580.126.09", container_cuda="12.4"),
-            "the image's open kernel module does not drive V100 (volta)",
+            "the image's open kernel module does not drive V100 (Volta)",
             "an image with NVIDIA's proprietary kernel module",
         ),
         (
             Mix(gpu="B200", driver="550.54.14"),
-            "driver 550.54.14 does not know B200 (blackwell)",
-            "driver 570.26 or newer",
+            "driver 550.54.14 does not know B200 (Blackwell)",
+            "driver 570 or newer",
         ),
         (
             Mix(gpu="H100", driver="570.133.20", image_cuda="13.0"),
@@ -72,9 +72,13 @@ def test_a_newer_minor_release_passes_with_a_word() -> None:
 
 
 def test_what_the_table_does_not_know_is_said() -> None:
-    verdict = judge(Mix(gpu="MI300X", driver="6.2"), matrix())
+    verdict = judge(Mix(gpu="R200", driver="610.1"), matrix())
     assert verdict.possible
-    assert "MI300X is not in the CUDA table" in verdict.notes[0]
+    assert "R200 is not in the table" in verdict.notes[0]
+
+
+def test_another_makers_gpu_is_no_cuda_machine() -> None:
+    assert not judge(Mix(gpu="MI300X", driver="580.126.09"), matrix()).possible
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from trainrig.render.images import ImageChoice, architecture, choose
 
 
 def pick(job: dict[str, Any] | None = None, pins: Pins | None = None, **offer: Any) -> ImageChoice:
-    made = Job(name="a", **{"options": (ResourceOption(),), **(job or {})})
-    return choose(rigs.offer(**offer), made, pins or Pins(), shipped(), matrix())
+    made = Job(name="a", **{"options": (ResourceOption(),), "pins": pins or Pins(), **(job or {})})
+    return choose(rigs.offer(**offer), made, shipped(), matrix())
 
 
 def test_the_first_image_that_fits_is_taken_by_its_regional_id_or_exact_name() -> None:
