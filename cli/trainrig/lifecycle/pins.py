@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -9,8 +11,9 @@ import yaml
 
 from trainrig import assets
 from trainrig.catalog import gpus
+from trainrig.errors import SpecInvalid
 from trainrig.model.job import Job
-from trainrig.render import gate, lockfile
+from trainrig.render import gate, lockfile, references
 
 
 def lock_path(job: Job) -> Path:
@@ -50,3 +53,28 @@ def matrix() -> gate.Matrix:
 
 def _dotted(version: tuple[int, int] | None) -> str | None:
     return None if version is None else ".".join(map(str, version))
+
+
+def pinned(job: Job, lock: lockfile.Lock) -> Job:
+    """The job with its container as the lock has it.
+
+    Raises:
+        SpecInvalid: the container moves and the lock does not hold it.
+    """
+    if job.image is None:
+        return job
+    digest = lock.containers.get(job.image)
+    if digest is not None:
+        return replace(job, image=references.with_digest(job.image, digest))
+    if why := references.container_floats(job.image):
+        raise SpecInvalid(
+            f"the container {job.image} is not exact: {why}",
+            hint="`trainrig lock` pins it, or write NAME:VERSION or NAME@sha256:... in the job file",
+        )
+    return job
+
+
+def notes(job: Job) -> Iterator[str]:
+    """What is exact enough to go on with, and should still be said."""
+    if job.image and references.container_loose(job.image):
+        yield f"{job.image} is held by its tag alone, which its publisher can move; `trainrig lock` pins it"

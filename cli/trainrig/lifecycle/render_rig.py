@@ -54,7 +54,8 @@ def files_of(
     own = registry.tfvars(cloud).tfvars(request) if registry.has(cloud, "tfvars") else {}
     if "cloud_init" in inputs:
         own["cloud_init"] = cloud_init.cloud_init(_read("configure/cloud-init.yaml.j2"), request)
-    provider = pins.load_lock(job).providers.get(registry.facts(cloud).terraform_provider)
+    address = registry.facts(cloud).terraform_provider
+    provider = pins.load_lock(job).providers.get(address)
     return root.render_root(
         cloud=cloud,
         template=text,
@@ -62,7 +63,7 @@ def files_of(
         tfvars=tfvars.tfvars(request, own, inputs),
         backend=environment.state,
         state_key=f"{request.identity.resource_prefix}/{attempt}",
-        provider_version=provider.version if provider else None,
+        provider=(address, provider) if provider else None,
         documents={"job.json": job_document.to_document(job)},
     )
 

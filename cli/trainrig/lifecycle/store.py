@@ -90,7 +90,7 @@ def _change(store: Store, env: Mapping[str, str] | None, *, delete_data: bool) -
     if not registry.has(store.cloud, "store"):
         raise NotBuilt(f"{store.cloud}: stores are not built yet")
     root, name = _root(store), f"checkpoint_store/{store.cloud}"
-    provider = pins.shipped().providers[registry.facts(store.cloud).terraform_provider]
+    address = registry.facts(store.cloud).terraform_provider
     write(
         render_root(
             cloud=store.cloud,
@@ -99,7 +99,7 @@ def _change(store: Store, env: Mapping[str, str] | None, *, delete_data: bool) -
             tfvars=store.tfvars(delete_data=delete_data),
             backend=StateBackend(),
             state_key="",
-            provider_version=provider.version,
+            provider=(address, pins.shipped().providers[address]),
         ),
         root,
     )

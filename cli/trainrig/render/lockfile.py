@@ -102,6 +102,16 @@ def _image(image: ImagePin) -> dict[str, Any]:
     }
 
 
+def hcl(address: str, pin: ProviderPin) -> str:
+    """Terraform's own lock file for one provider, `hashicorp/aws` or with a registry before it."""
+    source = address if address.count("/") > 1 else f"registry.terraform.io/{address}"
+    hashes = "".join(f'    "{h}",\n' for h in sorted(pin.hashes))
+    return (
+        "# From trainrig.lock: the provider that `terraform init` may install.\n\n"
+        f'provider "{source}" {{\n  version = "{pin.version}"\n  hashes = [\n{hashes}  ]\n}}\n'
+    )
+
+
 def changes(old: Lock, new: Lock) -> list[str]:
     """What moved, one line each, for people."""
     lines = []

@@ -45,3 +45,10 @@ def container_floats(reference: str) -> str | None:
 def container_loose(reference: str) -> bool:
     """Whether only a tag holds it, which its publisher can move."""
     return not reference.startswith("sha256:") and split(reference)[2] is None
+
+
+def with_digest(reference: str, digest: str) -> str:
+    """`name:tag` and `sha256:...` as one exact reference. A tag stays, for people; only a local image has none to
+    pull by, and is its own id."""
+    name, tag, _ = split(reference)
+    return f"{name}:{tag}@{digest}" if tag else f"{name}@{digest}"

@@ -21,6 +21,8 @@ from jinja2 import Environment, StrictUndefined
 
 from trainrig.errors import EnvironmentInvalid, RigError
 from trainrig.model.environment import StateBackend
+from trainrig.render import lockfile
+from trainrig.render.lockfile import ProviderPin
 
 _VARIABLE = re.compile(r'^variable "([a-z0-9_]+)" \{', re.MULTILINE)
 # A backend block may hold no expression. What follows this pattern can be none in Terraform's JSON either.
@@ -41,10 +43,11 @@ def render_root(
     tfvars: Mapping[str, Any],
     backend: StateBackend,
     state_key: str,
-    provider_version: str | None = None,
+    provider: tuple[str, ProviderPin] | None = None,
     documents: Mapping[str, Any] | None = None,
 ) -> dict[str, str]:
-    """The files of a root by relative path. `documents` are JSON files to lie beside main.tf.
+    """The files of a root by relative path. `provider` is its address and pin, `documents` are JSON files to lie
+    beside main.tf.
 
     Raises:
         EnvironmentInvalid: a setting of the state backend is not plain.
@@ -52,8 +55,8 @@ def render_root(
     if "variables.tf" not in module_files:
         raise RigError(f"the {cloud} module has no variables.tf")
     context: dict[str, Any] = {"cloud": cloud, "arguments": _arguments(declared(module_files["variables.tf"]))}
-    if provider_version is not None:
-        context["provider_version"] = provider_version
+    if provider is not None:
+        context["provider_version"] = provider[1].version
     jinja = Environment(
         undefined=StrictUndefined,
         keep_trailing_newline=True,
@@ -68,6 +71,8 @@ def render_root(
         **{f"module/{path}": text for path, text in module_files.items()},
         **{path: to_json(value) for path, value in (documents or {}).items()},
     }
+    if provider is not None and provider[1].hashes:
+        files[".terraform.lock.hcl"] = lockfile.hcl(*provider)
     if backend.kind != "local":
         files["backend.tf.json"] = to_json(_backend(backend, state_key))
     return dict(sorted(files.items()))

@@ -7,6 +7,7 @@ from jinja2 import UndefinedError
 
 from trainrig.errors import EnvironmentInvalid
 from trainrig.model.environment import StateBackend
+from trainrig.render.lockfile import ProviderPin
 from trainrig.render.root import render_root
 
 VARIABLES = 'variable "rig" {\n  type = any\n}\n\nvariable "instance_type" {\n  type = string\n}\n'
@@ -97,3 +98,23 @@ def test_local_state_needs_no_backend() -> None:
 def test_a_backend_setting_can_hold_no_expression(value: str) -> None:
     with pytest.raises(EnvironmentInvalid, match=r"state\.bucket"):
         render(StateBackend(kind="s3", settings={"bucket": value}))
+
+
+def test_known_provider_hashes_become_terraforms_own_lock_file() -> None:
+    def locked(*hashes: str) -> dict[str, str]:
+        return render_root(
+            cloud="aws",
+            template='version = "{{ provider_version }}"\n',
+            module_files={"variables.tf": VARIABLES},
+            tfvars={},
+            backend=StateBackend(),
+            state_key="x",
+            provider=("hashicorp/aws", ProviderPin(version="6.69.1", hashes=hashes)),
+        )
+
+    assert locked()["main.tf"] == 'version = "6.69.1"\n'
+    assert ".terraform.lock.hcl" not in locked()
+    assert locked("zh:b", "h1:a")[".terraform.lock.hcl"].endswith(
+        'provider "registry.terraform.io/hashicorp/aws" {\n'
+        '  version = "6.69.1"\n  hashes = [\n    "h1:a",\n    "zh:b",\n  ]\n}\n'
+    )
