@@ -37,7 +37,7 @@ class OfferFilter:
     market: Market | None = None
     max_price_hour_usd: Decimal | None = None
 
-    def admits_machine(self, m: Machine) -> bool:
+    def admits_machine(self, m: Machine | Offer) -> bool:
         return (
             (not self.clouds or m.cloud in self.clouds)
             and (self.gpu is None or m.gpu == self.gpu)

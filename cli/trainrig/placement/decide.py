@@ -28,7 +28,7 @@ from trainrig.placement.score import Score, score
 NO_QUOTAS = QuotaBook()
 
 # How far an offer got. Of several options that all say no, the one that got furthest gives the reason.
-_STAGE = {
+STAGE = {
     code: stage
     for stage, code in enumerate(
         (
@@ -55,6 +55,7 @@ _STAGE = {
             Code.BUDGET,
             Code.MAX_COST,
             Code.CREDITS,
+            Code.BEYOND_FALLBACKS,
         )
     )
 }
@@ -124,7 +125,7 @@ def machine_misfit(
 
 
 def _furthest(misfits: Sequence[fit.Misfit]) -> fit.Misfit:
-    return max(misfits, key=lambda misfit: _STAGE[misfit[0]])
+    return max(misfits, key=lambda misfit: STAGE[misfit[0]])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -25,59 +25,60 @@ def with_breakeven(job: Job, candidates: Sequence[Candidate], costs: Mapping[str
     data = egress.declared(job, costs)
     if not data:
         return list(candidates)
-    home = _home_hour_usd(candidates, data)
-    return [_told(c, data, home) for c in candidates]
-
-
-def _apart(candidate: Candidate, data: Sequence[egress.Data]) -> bool:
-    return any(egress.apart(d, candidate.offer.cloud, candidate.offer.region) for d in data)
-
-
-def _home_hour_usd(candidates: Sequence[Candidate], data: Sequence[egress.Data]) -> Decimal | None:
-    """The cheapest hour of a whole rig beside the data."""
-    return min((hour_usd(c) for c in candidates if not _apart(c, data)), default=None)
+    home = min((hour_usd(c) for c in candidates if not _away(c, data)), default=None)
+    return [_told(c, _away(c, data), home) if _away(c, data) else c for c in candidates]
 
 
 def hour_usd(candidate: Candidate) -> Decimal:
+    """What the machines of a whole rig cost an hour."""
     assert candidate.offer.price_hour_usd is not None
     return candidate.offer.price_hour_usd * candidate.nodes
 
 
-def _told(candidate: Candidate, data: Sequence[egress.Data], home: Decimal | None) -> Candidate:
-    if not _apart(candidate, data):
-        return candidate
-    cost = candidate.parts.egress_usd
-    hours = None if home is None else breakeven_hours(cost, home - hour_usd(candidate))
-    return replace(candidate, breakeven_hours=hours, reasons=(*candidate.reasons, _line(candidate, cost, home, hours)))
+def _away(candidate: Candidate, data: Sequence[egress.Data]) -> list[egress.Data]:
+    """The data that must cross a border that is charged for."""
+    return [d for d in data if egress.apart(d, candidate.offer.cloud, candidate.offer.region)]
 
 
-def _line(candidate: Candidate, cost: Decimal, home: Decimal | None, hours: Decimal | None) -> str:
-    moved = f"its data lies elsewhere: bringing it costs {dollars(cost)}"
+def _told(candidate: Candidate, away: Sequence[egress.Data], home: Decimal | None) -> Candidate:
+    if any(d.size_gb is None for d in away):
+        reason = f"{_names(away)} must be moved there, at a price that is not counted: its size is not declared"
+        return replace(candidate, reasons=(*candidate.reasons, reason))
+    moved = f"moving {_names(away)} there costs {dollars(candidate.parts.egress_usd)}"
     if home is None:
-        return f"{moved}; nothing that fits lies beside the data"
-    saved = home - hour_usd(candidate)
-    if hours is None:
-        return f"{moved}, and the machines beside the data cost no more"
-    return f"{moved} and saves {dollars(saved)} an hour: it pays after {hours} hours"
+        reason, hours = f"{moved}; nothing that fits lies beside it", None
+    else:
+        saved = home - hour_usd(candidate)
+        hours = breakeven_hours(candidate.parts.egress_usd, saved)
+        reason = f"{moved}, and the machines beside it cost no more"
+        if hours is not None:
+            reason = f"{moved} and saves {dollars(saved)} an hour: it pays after {hours} hours"
+    return replace(candidate, breakeven_hours=hours, reasons=(*candidate.reasons, reason))
 
 
-def notices(job: Job, chosen: Candidate, costs: Mapping[str, CloudCosts]) -> list[Notice]:
-    """What to say of data that is not beside the chosen machines, or of unknown size or place."""
+def _names(away: Sequence[egress.Data]) -> str:
+    return " and ".join(d.url for d in away)
+
+
+def notices(job: Job, candidates: Sequence[Candidate], costs: Mapping[str, CloudCosts]) -> list[Notice]:
+    """What to say of data whose size or place is not declared though it matters."""
     found = []
     for data in egress.declared(job, costs):
-        if data.size_gb is None and egress.apart(data, chosen.offer.cloud, chosen.offer.region):
+        apart = [c for c in candidates if egress.apart(data, c.offer.cloud, c.offer.region)]
+        if data.size_gb is None and apart:
             found.append(
                 Notice(
                     code="data_size_unknown",
-                    detail=f"{data.url} lies on {data.cloud} and its size is not declared (size_gb): "
-                    "what moving it costs is not in the figures",
+                    detail=f"{data.url} lies apart from {len(apart)} candidates, and without its size the price of "
+                    "moving it is not in their bill: declare its size",
                 )
             )
-        if data.cloud == chosen.offer.cloud and data.region is None:
+        if data.region is None and any(c.offer.cloud == data.cloud for c in candidates):
             found.append(
                 Notice(
                     code="data_region_unknown",
-                    detail=f"the region of {data.url} is not declared: taken to be {chosen.offer.region}",
+                    detail=f"{data.url} is taken to lie in the region of each candidate on {data.cloud}: "
+                    "declare its region",
                 )
             )
     return found

@@ -32,7 +32,7 @@ def of(
         *_prices(environment, candidates, rejections, now),
     ]
     if candidates:
-        found += gravity.notices(job, candidates[0], costs)
+        found += gravity.notices(job, candidates, costs)
         found += _lease(job, environment, candidates[0])
         if not costs[candidates[0].offer.cloud].tariff.free:
             found += upload.notices(job)
@@ -87,11 +87,15 @@ def _prices(
             )
         )
     for flag, count in sorted(Counter(f for c in candidates for f in c.offer.flags if f in quality.KEPT).items()):
-        found.append(Notice(code=flag, detail=f"{count} candidates: {quality.KEPT[flag]}"))
+        found.append(Notice(code=flag, detail=f"{quality.KEPT[flag]}: {count} of {len(candidates)} candidates"))
     refused = Counter(f for r in rejections if r.code is Code.BAD_PRICE for f in r.offer.flags if f in quality.REFUSED)
     for flag, count in sorted(refused.items()):
-        found.append(Notice(code=flag, detail=f"{count} offers not bought: {quality.REFUSED[flag]}"))
+        found.append(Notice(code=flag, detail=f"not bought, {quality.REFUSED[flag]}: {_offers(count)}"))
     return found
+
+
+def _offers(count: int) -> str:
+    return f"{count:,} offer{'' if count == 1 else 's'}"
 
 
 def _lease(job: Job, environment: Environment, chosen: Candidate) -> list[Notice]:

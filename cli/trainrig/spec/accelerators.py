@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from trainrig.catalog.normalise import canonical
 from trainrig.model.job import GpuRequest
 from trainrig.spec.forms import size_gib
 from trainrig.spec.nodes import Bad, Map, Node, Scalar, Seq, kind
@@ -62,7 +63,7 @@ def _one(node: Node, count_node: Node | None = None) -> GpuRequest:
     if not _NAME.match(what):
         hint = "a GPU's name such as A100-80GB, or its memory such as 80GB+"
         raise Bad(node, f"an accelerator such as A100:8 is wanted here, not {kind(node)}", hint)
-    return GpuRequest(count=count, name=what)
+    return GpuRequest(count=count, name=canonical(what))
 
 
 def _count(text: str, node: Node) -> int:

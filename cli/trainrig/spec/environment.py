@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
+from trainrig.catalog.normalise import canonical
 from trainrig.errors import EnvironmentInvalid, Problem, SpecInvalid
 from trainrig.model.environment import CloudPolicy, Environment, StateBackend
 from trainrig.model.job import Pins
@@ -69,7 +70,7 @@ def _build(values: Values, name: str, file: str, problems: list[Problem]) -> Env
         failover=_failover(values, clouds, problems),
         state=_state(values),
         checkpoint_store=values.get("checkpoint_store"),
-        price_caps_gpu_hour_usd=values.get("price_caps", {}),
+        price_caps_gpu_hour_usd={canonical(gpu): cap for gpu, cap in values.get("price_caps", {}).items()},
         budget_run_usd=budget.get("run") if budget else None,
         budget_month_usd=budget.get("month") if budget else None,
         lease_seconds=lease,

@@ -1,0 +1,74 @@
+"""explain: where a job would run and why, with its whole bill; needs no network."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from trainrig.commands.options import (
+    Env,
+    Format,
+    Gpu,
+    Image,
+    JobWords,
+    MaxCost,
+    OutputFormat,
+    Set,
+    Timeout,
+)
+
+ApproveBurst = Annotated[
+    bool, typer.Option("--approve-burst", help="Accounts that ask first may spend past their credit.")
+]
+
+
+def command(
+    words: JobWords = None,
+    env: Env = None,
+    overrides: Set = None,
+    gpu: Gpu = None,
+    max_cost: MaxCost = None,
+    timeout: Timeout = None,
+    image: Image = None,
+    approve_burst: ApproveBurst = False,
+    output: Format = OutputFormat.TEXT,
+) -> None:
+    """Chooses among all known offers and shows the choice, what comes next if it cannot be had, and why not the rest.
+
+    Exits with 5 when nothing fits.
+    """
+    from trainrig import errors
+    from trainrig.console import Console
+    from trainrig.lifecycle.load_job import load_job
+    from trainrig.lifecycle.place import place
+    from trainrig.model.clock import utc_now
+    from trainrig.placement import unplaceable
+    from trainrig.placement.limits import Spend
+    from trainrig.spec.from_flags import job_and_flags
+
+    path, flags = job_and_flags(words, gpu=gpu, max_cost=max_cost, timeout=timeout, image=image)
+    jobs, environment = load_job(path, env, overrides or (), flags)
+    spend = Spend(burst_approved=approve_burst)
+    complete = output is OutputFormat.JSON
+    placements = [place(job, environment, now=utc_now(), complete=complete, spend=spend) for job in jobs]
+    console = Console(format=output.value)
+    match output:
+        case OutputFormat.JSON:
+            from trainrig.reports.placement_json import to_document
+
+            for placement in placements:
+                console.document(to_document(placement), line=len(placements) > 1)
+        case OutputFormat.TEXT:
+            from trainrig.reports.placement_text import text
+
+            console.data("\n\n".join(text(placement) for placement in placements))
+        case OutputFormat.MD | OutputFormat.GITHUB:
+            from trainrig.reports.placement_markdown import markdown
+
+            console.data("\n\n".join(markdown(placement) for placement in placements))
+    failed = [unplaceable.error(p) for p in placements if p.chosen is None]
+    for error in failed:
+        console.error(f"error: {errors.render(error)}")
+    if failed:
+        raise typer.Exit(failed[0].exit_code)
