@@ -33,6 +33,9 @@ locals {
   capacity_block = var.market == "reserved" && startswith(coalesce(var.reservation, "-"), "block:")
   reservation_id = var.reservation == null ? null : trimprefix(var.reservation, "block:")
 
+  # "use1-az4" is the same place in every account, "us-east-1a" is not.
+  zone_is_id = can(regex("-az[0-9]+$", coalesce(var.zone, "-")))
+
   own_network = length(var.existing_network) == 0
   vpc_id      = local.own_network ? one(aws_vpc.rig[*].id) : var.existing_network["vpc"]
   subnet_id   = local.own_network ? one(aws_subnet.rig[*].id) : var.existing_network["subnet"]

@@ -20,10 +20,11 @@ resource "aws_default_security_group" "rig" {
 resource "aws_subnet" "rig" {
   count = local.own_network ? 1 : 0
 
-  vpc_id            = aws_vpc.rig[0].id
-  availability_zone = var.zone
-  cidr_block        = cidrsubnet(aws_vpc.rig[0].cidr_block, 4, 0)
-  tags              = merge(local.labels, { Name = var.rig.id })
+  vpc_id               = aws_vpc.rig[0].id
+  availability_zone    = local.zone_is_id ? null : var.zone
+  availability_zone_id = local.zone_is_id ? var.zone : null
+  cidr_block           = cidrsubnet(aws_vpc.rig[0].cidr_block, 4, 0)
+  tags                 = merge(local.labels, { Name = var.rig.id })
 }
 
 resource "aws_internet_gateway" "rig" {

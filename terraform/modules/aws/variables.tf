@@ -54,7 +54,7 @@ variable "zone" {
 
   validation {
     condition     = var.zone == null || can(regex("^[a-z][a-z0-9-]+$", var.zone))
-    error_message = "zone must be a zone name, such as us-east-1a, or null."
+    error_message = "zone must be a zone name, such as us-east-1a or use1-az4, or null."
   }
 }
 

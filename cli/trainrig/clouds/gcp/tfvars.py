@@ -1,0 +1,33 @@
+"""What the Google Cloud root takes beyond the inputs that every cloud has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trainrig.model.offer import Offer
+from trainrig.render.request import RigRequest
+
+# N1 machines carry no GPU in their name; these attach to them, under the names that Compute Engine has for them.
+ATTACHABLE = {
+    "K80": "nvidia-tesla-k80",
+    "P4": "nvidia-tesla-p4",
+    "P100": "nvidia-tesla-p100",
+    "T4": "nvidia-tesla-t4",
+    "V100": "nvidia-tesla-v100",
+}
+
+
+def tfvars(request: RigRequest) -> dict[str, Any]:
+    offer = request.candidate.offer
+    own: dict[str, Any] = {
+        "account": {k: request.account[k] for k in ("project",) if k in request.account},
+        # Only what the price includes.
+        "local_ssd": offer.local_disk_gb > 0,
+    }
+    return own | _accelerator(offer)
+
+
+def _accelerator(offer: Offer) -> dict[str, Any]:
+    if not offer.instance_type.startswith("n1-") or offer.gpu not in ATTACHABLE:
+        return {}
+    return {"accelerator": {"type": ATTACHABLE[offer.gpu], "count": offer.gpu_count}}
