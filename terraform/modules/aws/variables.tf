@@ -14,8 +14,8 @@ variable "rig" {
     error_message = "rig.id must be 2 to 30 characters of a-z, 0-9 and -, starting with a letter."
   }
   validation {
-    condition     = can(formatdate("YYYY", var.rig.expires_at))
-    error_message = "rig.expires_at must be an RFC 3339 time, such as 2026-01-31T18:00:00Z."
+    condition     = can(formatdate("YYYY", var.rig.expires_at)) && endswith(var.rig.expires_at, "Z")
+    error_message = "rig.expires_at must be a time in UTC, such as 2026-01-31T18:00:00Z."
   }
   validation {
     condition = alltrue([

@@ -9,6 +9,7 @@ A folder, so that a test sees it whatever process made it, and so that it outliv
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import threading
@@ -65,7 +66,10 @@ class FakeCloud:
 
     def objects(self, type_: str = "*") -> list[dict[str, Any]]:
         """`{"type", "id", "state"}` of each object that exists."""
-        found = [json.loads(p.read_text(encoding="utf-8")) for p in sorted(self._objects.glob("*.json"))]
+        found = []
+        for path in sorted(self._objects.glob("*.json")):
+            with contextlib.suppress(FileNotFoundError):  # deleted since it was listed
+                found.append(json.loads(path.read_text(encoding="utf-8")))
         return [o for o in found if fnmatch(o["type"], type_)]
 
     def calls(self, call: str = "*", type_: str = "*") -> list[dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from trainrig.model.offer import Offer
 from trainrig.render.request import RigRequest
 
 # N1 machines carry no GPU in their name; these attach to them, under the names that Compute Engine has for them.
@@ -21,13 +20,8 @@ def tfvars(request: RigRequest) -> dict[str, Any]:
     offer = request.candidate.offer
     own: dict[str, Any] = {
         "account": {k: request.account[k] for k in ("project",) if k in request.account},
-        # Only what the price includes.
-        "local_ssd": offer.local_disk_gb > 0,
+        "local_ssd": offer.local_disk_gb > 0,  # only what the offer's price includes
     }
-    return own | _accelerator(offer)
-
-
-def _accelerator(offer: Offer) -> dict[str, Any]:
-    if not offer.instance_type.startswith("n1-") or offer.gpu not in ATTACHABLE:
-        return {}
-    return {"accelerator": {"type": ATTACHABLE[offer.gpu], "count": offer.gpu_count}}
+    if offer.instance_type.startswith("n1-") and offer.gpu in ATTACHABLE:
+        own["accelerator"] = {"type": ATTACHABLE[offer.gpu], "count": offer.gpu_count}
+    return own

@@ -1,0 +1,18 @@
+"""What the Azure root takes beyond the inputs that every cloud has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trainrig.render.request import RigRequest
+
+ACCOUNT = ("subscription", "tenant")
+
+
+def tfvars(request: RigRequest) -> dict[str, Any]:
+    own: dict[str, Any] = {"account": {k: request.account[k] for k in ACCOUNT if k in request.account}}
+    if "storage_resource_group" in request.account:
+        own["storage_resource_group"] = request.account["storage_resource_group"]
+    if "encryption_at_host" in request.account:
+        own["encryption_at_host"] = request.account["encryption_at_host"] == "true"
+    return own

@@ -1,0 +1,62 @@
+# What a node may do in the subscription: write its run's checkpoints, read its inputs.
+
+resource "azurerm_user_assigned_identity" "node" {
+  count = local.has_identity ? 1 : 0
+
+  name                = var.rig.id
+  resource_group_name = azurerm_resource_group.rig.name
+  location            = azurerm_resource_group.rig.location
+  tags                = local.labels
+}
+
+locals {
+  blobs = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
+
+  # The rig's own subscription, read off its group: no data source, and so no call at plan time.
+  subscription = split("/", azurerm_resource_group.rig.id)[2]
+  containers   = "/subscriptions/${local.subscription}/resourceGroups/${coalesce(var.storage_resource_group, "-")}/providers/Microsoft.Storage/storageAccounts"
+}
+
+resource "azurerm_role_assignment" "checkpoints" {
+  for_each = { for i, store in local.checkpoints : tostring(i) => store }
+
+  scope                            = "${local.containers}/${each.value.account}/blobServices/default/containers/${each.value.container}"
+  role_definition_name             = "Storage Blob Data Contributor"
+  principal_id                     = azurerm_user_assigned_identity.node[0].principal_id
+  principal_type                   = "ServicePrincipal"
+  skip_service_principal_aad_check = true # a new identity is not everywhere at once
+  description                      = "Only the checkpoints of this run"
+
+  # A blob is judged by its path, a listing by the prefix that it asks for.
+  condition_version = "2.0"
+  condition         = <<-EOT
+    ((!(ActionMatches{'${local.blobs}/read'} AND NOT SubOperationMatches{'Blob.List'})
+      AND !(ActionMatches{'${local.blobs}/write'}) AND !(ActionMatches{'${local.blobs}/add/action'})
+      AND !(ActionMatches{'${local.blobs}/move/action'}) AND !(ActionMatches{'${local.blobs}/delete'}))
+     OR @Resource[${local.blobs}:path] StringStartsWith '${each.value.key}/')
+    AND (!(ActionMatches{'${local.blobs}/read'} AND SubOperationMatches{'Blob.List'})
+     OR @Request[${local.blobs}:prefix] StringStartsWith '${each.value.key}/')
+  EOT
+}
+
+resource "azurerm_role_assignment" "inputs" {
+  for_each = { for i, input in local.inputs : tostring(i) => input }
+
+  scope                            = "${local.containers}/${each.value.account}/blobServices/default/containers/${each.value.container}"
+  role_definition_name             = "Storage Blob Data Reader"
+  principal_id                     = azurerm_user_assigned_identity.node[0].principal_id
+  principal_type                   = "ServicePrincipal"
+  skip_service_principal_aad_check = true
+  description                      = "Only this input of the run"
+
+  # An input's URL may name a container, a folder or one blob.
+  condition_version = each.value.key == "" ? null : "2.0"
+  condition         = each.value.key == "" ? null : <<-EOT
+    ((!(ActionMatches{'${local.blobs}/read'} AND NOT SubOperationMatches{'Blob.List'}))
+     OR @Resource[${local.blobs}:path] StringEquals '${each.value.key}'
+     OR @Resource[${local.blobs}:path] StringStartsWith '${each.value.key}/')
+    AND (!(ActionMatches{'${local.blobs}/read'} AND SubOperationMatches{'Blob.List'})
+     OR @Request[${local.blobs}:prefix] StringEquals '${each.value.key}'
+     OR @Request[${local.blobs}:prefix] StringStartsWith '${each.value.key}/')
+  EOT
+}
