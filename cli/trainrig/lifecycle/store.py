@@ -28,10 +28,8 @@ class MadeStore:
     backend: Mapping[str, Any]  # what the environment's `state` takes
 
 
-def apply(
-    environment: Environment, *, region: str | None, observe: Observer, env: Mapping[str, str] | None = None
-) -> tuple[MadeStore, ...]:
-    """Makes what the environment names, or brings it up to date. `env` goes to Terraform.
+def apply(environment: Environment, *, region: str | None, observe: Observer) -> tuple[MadeStore, ...]:
+    """Makes what the environment names, or brings it up to date.
 
     Raises:
         EnvironmentInvalid: it names no bucket.
@@ -40,7 +38,7 @@ def apply(
     made = []
     for store in stores_of(environment, region):
         observe(Progress(phase="apply", message=f"{store.url} ({', '.join(store.purposes)})"))
-        outputs = _change(store, env, delete_data=False)
+        outputs = _change(store, delete_data=False)
         made.append(MadeStore(store=store, url=str(outputs["url"]), backend=outputs["backend"]))
     return tuple(made)
 
@@ -51,7 +49,6 @@ def destroy(
     region: str | None,
     delete_data: bool,
     observe: Observer,
-    env: Mapping[str, str] | None = None,
 ) -> tuple[Store, ...]:
     """Ends what `apply` made. Looks into every bucket before it touches one.
 
@@ -71,8 +68,8 @@ def destroy(
     for store in stores:
         observe(Progress(phase="destroy", message=store.url))
         if delete_data:
-            _change(store, env, delete_data=True)
-        Terraform(_root(store), env=env).destroy().check()
+            _change(store, delete_data=True)
+        Terraform(_root(store)).destroy().check()
     return stores
 
 
@@ -86,7 +83,7 @@ def _root(store: Store) -> Path:
     return settings.home() / "stores" / store.folder
 
 
-def _change(store: Store, env: Mapping[str, str] | None, *, delete_data: bool) -> Mapping[str, Any]:
+def _change(store: Store, *, delete_data: bool) -> Mapping[str, Any]:
     if not registry.has(store.cloud, "store"):
         raise NotBuilt(f"{store.cloud}: stores are not built yet")
     root, name = _root(store), f"checkpoint_store/{store.cloud}"
@@ -103,7 +100,7 @@ def _change(store: Store, env: Mapping[str, str] | None, *, delete_data: bool) -
         ),
         root,
     )
-    terraform = Terraform(root, env=env)
+    terraform = Terraform(root)
     terraform.init().check()
     terraform.plan().check()
     terraform.apply().check()
