@@ -42,6 +42,7 @@ class CloudFacts:
     preemption_notice_seconds: int
     address_hour_usd: Decimal  # a public IPv4 address
     disk_gb_month_usd: Decimal  # the boot disk the module creates
+    quiet_seconds: int = 30  # how late the inventory may show what was just created or deleted
     python_extra: str | None = None  # the extra of pyproject.toml that brings the SDK
 
 
@@ -66,6 +67,7 @@ class Resource:
     run_id: str | None  # None: it has our prefix or profile but lost its labels
     expires_at: datetime | None
     price_hour_usd: Decimal | None = None
+    market: Market | None = None  # of a machine, where the cloud says it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -26,6 +26,11 @@ def _packages() -> dict[str, str]:
     return {**theirs, **ours}
 
 
+def forget() -> None:
+    """Looks again at what is installed, for a process that installs a cloud while it runs."""
+    _packages.cache_clear()
+
+
 def names() -> list[str]:
     return sorted(_packages())
 

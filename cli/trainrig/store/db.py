@@ -63,15 +63,16 @@ MIGRATIONS = (
     CREATE TRIGGER events_remain BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
 
     CREATE TABLE cooldowns (
+        id            INTEGER PRIMARY KEY,
         cloud         TEXT NOT NULL,
         region        TEXT NOT NULL,
-        zone          TEXT NOT NULL DEFAULT '',
-        instance_type TEXT NOT NULL DEFAULT '',
+        zone          TEXT,
+        instance_type TEXT,
+        gpu           TEXT,
         market        TEXT NOT NULL,
         reason        TEXT NOT NULL,
-        until         INTEGER NOT NULL,
-        PRIMARY KEY (cloud, region, zone, instance_type, market)
-    ) STRICT, WITHOUT ROWID;
+        until         INTEGER NOT NULL
+    ) STRICT;
 
     CREATE TABLE charges (
         run_id         TEXT NOT NULL,

@@ -36,7 +36,7 @@ class AttemptState(StrEnum):
 
     @property
     def may_bill(self) -> bool:
-        return self is not AttemptState.GONE
+        return self not in {AttemptState.INTENDED, AttemptState.GONE}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

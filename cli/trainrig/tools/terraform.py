@@ -12,7 +12,7 @@ import json
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,17 @@ import python_terraform
 from filelock import FileLock
 from python_terraform import IsFlagged
 
-from trainrig.errors import TerraformFailed
+from trainrig.errors import RigBusy, TerraformFailed
 from trainrig.model.process import Command, Outcome
-from trainrig.tools import interrupt, proc, terraform_events, terraform_plan, terraform_program
+from trainrig.tools import (
+    interrupt,
+    leftover,
+    proc,
+    terraform_events,
+    terraform_lock,
+    terraform_plan,
+    terraform_program,
+)
 from trainrig.tools.terraform_events import Diagnostic, Outputs, TerraformEvent
 from trainrig.tools.terraform_plan import TerraformPlan
 from trainrig.tools.terraform_program import TerraformProgram
@@ -81,16 +89,14 @@ class Terraform(python_terraform.Terraform):  # type: ignore[misc]  # the packag
         plugin_cache: Path | None = None,
         lock_timeout_seconds: int = 30,
         secrets: Sequence[str] = (),
-        on_start: Callable[[int], None] = lambda _pid: None,
     ) -> None:
-        """`env` goes on top of our environment; `on_start` hears the process id of each command that changes things."""
+        """`env` goes on top of our environment."""
         self.root = root
         self.program = program or terraform_program.find()
         self._env = {**terraform_program.environment(plugin_cache), **(env or {})}
         self._plugin_cache = plugin_cache
         self._lock_timeout = f"{lock_timeout_seconds}s"
         self._secrets = tuple(secrets)
-        self._on_start = on_start
         super().__init__(working_dir=str(root), terraform_bin_path=self.program.argv[-1])
 
     def __getattr__(self, item: str) -> Any:
@@ -220,12 +226,13 @@ class Terraform(python_terraform.Terraform):  # type: ignore[misc]  # the packag
         outputs: Mapping[str, Any] = {}
         words: list[str] = []
         with contextlib.ExitStack() as stack:
-            stop = _OneInterrupt()
+            stop = _OneInterrupt(self.root)
             stack.enter_context(interrupt.shield(lambda: stop("interrupted")))
             child = proc.LoggedStream(command, log)
             stop.attach(child)
             if changes:
-                self._on_start(child.pid)
+                leftover.remember(self.root, child.pid)
+                stack.callback(leftover.forget, self.root)
             if deadline_seconds is not None:
                 timer = threading.Timer(deadline_seconds, stop, ["deadline"])
                 timer.daemon = True
@@ -250,6 +257,14 @@ class Terraform(python_terraform.Terraform):  # type: ignore[misc]  # the packag
             code = child.wait()
             if code and not diagnostics and words:
                 diagnostics.append(Diagnostic(severity="error", summary="\n".join(words[-proc.TAIL_LINES :])))
+            for found in diagnostics:
+                lock = terraform_lock.parse(found.text)
+                if lock:
+                    raise RigBusy(
+                        f"the state is locked by {lock}",
+                        hint="wait for its end; when its holder is dead: trainrig unlock",
+                        details={"lock": asdict(lock)},
+                    )
         return TerraformResult(
             verb=verb, returncode=code, diagnostics=tuple(diagnostics), outputs=outputs, stopped=stop.reason, log=log
         )
@@ -283,8 +298,9 @@ class Terraform(python_terraform.Terraform):  # type: ignore[misc]  # the packag
 class _OneInterrupt:
     """Sends one SIGINT, however many reasons there are; the first reason is kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: Path) -> None:
         self.reason: str | None = None
+        self._root = root
         self._child: proc.LoggedStream | None = None
 
     def attach(self, child: proc.LoggedStream) -> None:
@@ -296,4 +312,5 @@ class _OneInterrupt:
         if self.reason is None:
             self.reason = reason
             if self._child:
+                leftover.remember_interrupt(self._root)
                 self._child.signal(signal.SIGINT)

@@ -1,30 +1,44 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from support.rigs import NOW, candidate, offer
+from support.rigs import NOW, offer
 from trainrig.model.fault import FaultClass
+from trainrig.model.offer import Market
 from trainrig.store import cooldowns
 from trainrig.store.journal import Journal
 
 
-@pytest.mark.parametrize(("fault", "zone", "hours"), [(FaultClass.CAPACITY, "z-a", 0.5), (FaultClass.QUOTA, None, 1.0)])
-def test_a_refusal_rests_its_place_for_a_while(
-    tmp_path: Path, fault: FaultClass, zone: str | None, hours: float
-) -> None:
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
     journal = Journal(tmp_path)
-    cooldowns.remember(journal, candidate(zone="z-a").offer, fault, "none left", NOW)
-    (found,) = cooldowns.active(journal, NOW)
-    assert (found.zone, found.until) == (zone, NOW + timedelta(hours=hours))
-    assert cooldowns.active(journal, found.until) == ()
+    yield journal
     journal.close()
 
 
-def test_a_wrong_request_says_nothing_of_a_place(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
-    cooldowns.remember(journal, offer(), FaultClass.CONFIG, "bad argument", NOW)
-    assert cooldowns.active(journal, NOW) == ()
-    journal.close()
+def test_no_capacity_rests_the_type_in_its_zone(journal: Journal) -> None:
+    made = cooldowns.remember(journal, offer(), FaultClass.CAPACITY, "none left", NOW)
+    assert cooldowns.active(journal, NOW) == (made,)
+    assert made.covers(offer())
+    assert not made.covers(offer(zone="us-east-1b"))
+    assert not made.covers(offer(market=Market.ON_DEMAND))
+
+
+def test_a_used_up_quota_rests_the_gpu_in_the_region(journal: Journal) -> None:
+    made = cooldowns.remember(journal, offer(), FaultClass.QUOTA, "quota", NOW)
+    assert cooldowns.active(journal, NOW) == (made,)
+    assert made.covers(offer(zone="us-east-1b", instance_type="p4de.24xlarge"))
+    assert not made.covers(offer(region="us-west-2"))
+    assert not made.covers(offer(gpu="T4"))
+
+
+@pytest.mark.parametrize(("fault", "minutes"), [(FaultClass.CAPACITY, 30), (FaultClass.QUOTA, 60)])
+def test_a_cooldown_ends(journal: Journal, fault: FaultClass, minutes: int) -> None:
+    cooldowns.remember(journal, offer(), fault, "no", NOW)
+    end = NOW + timedelta(minutes=minutes)
+    assert len(cooldowns.active(journal, end - timedelta(seconds=1))) == 1
+    assert cooldowns.active(journal, end) == ()

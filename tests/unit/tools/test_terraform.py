@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -10,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from trainrig.errors import MissingTool, TerraformFailed
-from trainrig.tools import terraform_program
+from trainrig.errors import MissingTool, RigBusy, TerraformFailed
+from trainrig.tools import leftover, terraform_program
 from trainrig.tools.terraform import Terraform
 from trainrig.tools.terraform_events import Apply, TerraformEvent
 from trainrig.tools.terraform_program import TerraformProgram
@@ -114,7 +115,7 @@ from pathlib import Path
 from trainrig.errors import Interrupted
 from trainrig.tools.terraform import Terraform
 try:
-    Terraform(Path(sys.argv[1]), on_start=lambda pid: print(pid, flush=True)).apply(None)
+    Terraform(Path(sys.argv[1])).apply(None)
 except Interrupted:
     print("interrupted")
 """
@@ -130,7 +131,6 @@ def test_however_often_it_is_told_terraform_gets_one_sigint(tmp_path: Path, sign
         [sys.executable, "-c", DRIVE, str(tmp_path)], stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as driver:
         assert driver.stdout
-        driver.stdout.readline()
         _wait_for(tmp_path, "apply_start")
         for s in signals:
             driver.send_signal(s)
@@ -143,18 +143,36 @@ def test_however_often_it_is_told_terraform_gets_one_sigint(tmp_path: Path, sign
 def test_terraform_outlives_a_killed_driver_and_writes_its_state(tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text(SLOW % "sleep 1")
     Terraform(tmp_path).init().check()
-    with subprocess.Popen([sys.executable, "-c", DRIVE, str(tmp_path)], stdout=subprocess.PIPE, text=True) as driver:
-        assert driver.stdout
-        terraform_pid = int(driver.stdout.readline())
+    with subprocess.Popen([sys.executable, "-c", DRIVE, str(tmp_path)]) as driver:
         _wait_for(tmp_path, "apply_start")
         driver.kill()
-    for _ in range(200):
-        try:
-            os.kill(terraform_pid, 0)
-        except ProcessLookupError:
-            break
+    assert leftover.running(tmp_path)
+    while leftover.running(tmp_path):
         time.sleep(0.05)
     assert [r["name"] for r in json.loads(Terraform(tmp_path).state_pull())["resources"]] == ["slow"]
+
+
+@pytest.mark.terraform
+def test_a_terraform_that_was_left_behind_is_ended_by_one_sigint(tmp_path: Path) -> None:
+    (tmp_path / "main.tf").write_text(SLOW % "sleep 60")
+    Terraform(tmp_path).init().check()
+    with subprocess.Popen([sys.executable, "-c", DRIVE, str(tmp_path)]) as driver:
+        _wait_for(tmp_path, "apply_start")
+        driver.kill()
+    with pytest.raises(RigBusy):
+        leftover.settle(tmp_path, 0)
+    leftover.settle(tmp_path, 30)
+    assert leftover.read(tmp_path) is None
+    assert [r["name"] for r in json.loads(Terraform(tmp_path).state_pull())["resources"]] == ["slow"]
+
+
+def test_a_recycled_process_id_is_not_taken_for_terraform(tmp_path: Path) -> None:
+    leftover.remember(tmp_path, os.getpid())
+    assert leftover.running(tmp_path)
+    note = json.loads((tmp_path / leftover.NOTE).read_text())
+    (tmp_path / leftover.NOTE).write_text(json.dumps({**note, "started": "1"}))
+    assert not leftover.running(tmp_path)
+    leftover.settle(tmp_path, 0)
 
 
 def _wait_for(root: Path, word: str) -> None:
@@ -164,3 +182,17 @@ def _wait_for(root: Path, word: str) -> None:
             return
         time.sleep(0.05)
     pytest.fail(f"{word} did not come")
+
+
+@pytest.mark.terraform
+def test_a_locked_state_names_its_holder(tmp_path: Path) -> None:
+    (tmp_path / "main.tf").write_text(SLOW % "sleep 60")
+    Terraform(tmp_path).init().check()
+    with subprocess.Popen([sys.executable, "-c", DRIVE, str(tmp_path)]) as driver:
+        _wait_for(tmp_path, "apply_start")
+        with pytest.raises(RigBusy, match=r"state is locked by .*@.*Apply since") as caught:
+            Terraform(tmp_path, lock_timeout_seconds=0).plan()
+        driver.send_signal(signal.SIGINT)
+    lock = caught.value.details["lock"]
+    assert isinstance(lock, dict)
+    assert lock["who"].endswith(f"@{socket.gethostname()}")

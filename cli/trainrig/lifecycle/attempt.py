@@ -1,0 +1,115 @@
+"""One apply on one candidate: all of its nodes, or a failure with its class and nothing left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from trainrig.clouds import registry
+from trainrig.clouds.base import CloudFacts
+from trainrig.errors import Interrupted, RigError, TerraformFailed
+from trainrig.lifecycle.check_nodes import deviation, nodes_of
+from trainrig.lifecycle.context import Context
+from trainrig.lifecycle.teardown import remove
+from trainrig.lifecycle.watchdog import Failure, Watchdog, failure
+from trainrig.model.fault import FaultClass
+from trainrig.model.node import Node
+from trainrig.model.placement import Candidate
+from trainrig.store import ledger
+from trainrig.store.journal import Attempt, AttemptState, Rig
+from trainrig.tools import proc
+from trainrig.tools.terraform import Terraform
+
+# Writes the Terraform root of a candidate into a folder; the word is `<generation>-<attempt>`.
+MakeRoot = Callable[[Candidate, Path, str], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Up:
+    """The nodes exist, as planned."""
+
+    attempt: Attempt
+    nodes: tuple[Node, ...]
+    root: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failed:
+    """The attempt failed. `clean`: nothing of it is left, as far as the cloud can tell at once."""
+
+    attempt: Attempt
+    failure: Failure
+    clean: bool
+
+
+def try_candidate(
+    context: Context, rig: Rig, generation: int, candidate: Candidate, make_root: MakeRoot
+) -> Up | Failed:
+    """Journals the intent, then renders, plans and applies.
+
+    Raises:
+        Interrupted: what was created is in state and in the journal.
+        UnsafePlan: the plan does more than create.
+    """
+    journal, cloud = context.journal, candidate.offer.cloud
+    facts = registry.facts(cloud)
+    attempt = journal.start_attempt(rig.run_id, generation, candidate)
+    root = context.rig_dir(rig.identity).attempt(generation, attempt.number)
+    with context.terraform(root, cloud) as terraform:
+        try:
+            if registry.has(cloud, "prepare"):
+                registry.prepare(cloud).prepare(proc.run, context.observe)
+            make_root(candidate, root, f"{generation}-{attempt.number}")
+            found = _plan(terraform, facts)
+        except RigError as error:
+            # The cloud has been asked for nothing yet.
+            journal.update_attempt(attempt, AttemptState.GONE, reason=error.message)
+            raise
+        if isinstance(found, Failure):
+            journal.update_attempt(attempt, AttemptState.GONE, fault=found.fault, reason=found.reason)
+            return Failed(attempt=attempt, failure=found, clean=True)
+        attempt = journal.update_attempt(attempt, AttemptState.APPLYING)
+        ledger.begin(journal, attempt, context.now())
+        watch = Watchdog(facts, phase="apply", total=found, observe=context.observe)
+        deadline = facts.apply_deadline_seconds if facts.interruptible_creates else None
+        try:
+            result = terraform.apply(watch=watch, deadline_seconds=deadline)
+        except Interrupted:
+            journal.update_attempt(attempt, AttemptState.APPLYING, reason="interrupted")
+            raise
+    if not result.ok:
+        return roll_back(context, rig, attempt, failure(result, facts))
+    try:
+        nodes = nodes_of(result.outputs, candidate)
+        wrong = deviation(context, rig.identity, candidate, nodes)
+    except TerraformFailed as error:
+        return roll_back(context, rig, attempt, Failure(fault=FaultClass.CONFIG, meaning=error.message))
+    if wrong:
+        return roll_back(context, rig, attempt, Failure(fault=FaultClass.CAPACITY, meaning=wrong))
+    attempt = journal.update_attempt(attempt, AttemptState.UP, nodes=nodes)
+    return Up(attempt=attempt, nodes=nodes, root=root)
+
+
+def _plan(terraform: Terraform, facts: CloudFacts) -> Failure | int:
+    """Plans into the plan file; how many resources it will make, or why there is no plan. Raises UnsafePlan."""
+    for result in (terraform.init(), None):
+        result = result or terraform.plan()
+        if not result.ok:
+            return failure(result, facts)
+    plan = terraform.show_plan()
+    plan.raise_if_unsafe()
+    return plan.count("create")
+
+
+def roll_back(context: Context, rig: Rig, attempt: Attempt, failed: Failure) -> Failed:
+    """Destroys a partial rig from the state just written, then sweeps by label."""
+    journal = context.journal
+    attempt = journal.update_attempt(attempt, AttemptState.ROLLING_BACK, fault=failed.fault, reason=failed.reason)
+    torn, reaped = remove(context, rig, attempt)
+    clean = not (reaped.refused or torn.remaining)
+    state = AttemptState.GONE if clean and not reaped.doubts else AttemptState.UNSURE
+    attempt = journal.update_attempt(attempt, state)
+    if clean:
+        ledger.end(journal, attempt, context.now())
+    return Failed(attempt=attempt, failure=failed, clean=clean)

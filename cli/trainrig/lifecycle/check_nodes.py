@@ -1,0 +1,56 @@
+"""After an apply: are the nodes what was planned? A rig is whole or it failed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from trainrig.clouds import registry
+from trainrig.errors import RigError, TerraformFailed
+from trainrig.lifecycle.context import Context
+from trainrig.lifecycle.reap import Place, look
+from trainrig.model.node import Node
+from trainrig.model.placement import Candidate
+from trainrig.model.rig import RigIdentity
+
+SEEN_AFTER_SECONDS = (0.0, 1.0, 4.0, 10.0)  # an inventory may show a new machine a little late
+
+
+def nodes_of(outputs: Mapping[str, Any], candidate: Candidate) -> tuple[Node, ...]:
+    """The nodes that a module's output names.
+
+    Raises:
+        TerraformFailed: not as many as were ordered, or the output is not what terraform/README.md says.
+    """
+    try:
+        nodes = tuple(sorted((Node.from_output(n) for n in outputs["nodes"]), key=lambda n: n.rank))
+    except (KeyError, TypeError, ValueError) as error:
+        raise TerraformFailed(f"the module's output `nodes` is not as it should be: {error}") from error
+    if [n.rank for n in nodes] != list(range(candidate.nodes)):
+        raise TerraformFailed(f"{candidate.nodes} nodes were ordered, {len(nodes)} came up")
+    return nodes
+
+
+def deviation(context: Context, identity: RigIdentity, candidate: Candidate, nodes: tuple[Node, ...]) -> str:
+    """What the cloud shows otherwise than planned: a node without our labels, or on another market; empty: nothing,
+    or the cloud cannot be asked."""
+    offer = candidate.offer
+    if not registry.has(offer.cloud, "inventory"):
+        return ""
+    place = Place(cloud=offer.cloud, regions=(offer.region,))
+    missing: list[str] = []
+    for delay in SEEN_AFTER_SECONDS:
+        time.sleep(delay)
+        try:
+            seen = {r.id: r for r in look(context, place, identity.run_id)}
+        except RigError:
+            return ""
+        missing = [n.name for n in nodes if n.instance_id not in seen]
+        if not missing:
+            for node in nodes:
+                market = seen[node.instance_id].market
+                if market is not None and market is not offer.market:
+                    return f"{node.name} came up on the {market} market, {offer.market} was ordered"
+            return ""
+    return f"the cloud shows no label of this rig on {', '.join(missing)}"

@@ -1,0 +1,95 @@
+"""Destroy, from whatever is known: state, label, or nothing but a run id."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from support import rigs
+from support.stub_cloud import objects
+from support.stub_rigs import order
+from trainrig.errors import RigUnknown
+from trainrig.lifecycle import teardown as tearing
+from trainrig.lifecycle.apply import apply
+from trainrig.lifecycle.context import Context
+from trainrig.lifecycle.destroy import destroy, destroy_by_label, run_ids_by_label
+from trainrig.model.rig import RigState
+
+pytestmark = pytest.mark.terraform
+
+RUN = rigs.identity().run_id
+
+
+@pytest.mark.parametrize("damage", ["no state", "broken state", "no folder"])
+def test_a_lost_state_leaves_nothing_behind(context: Context, damage: str) -> None:
+    root = apply(context, order()).root
+    match damage:
+        case "no state":
+            (root / "terraform.tfstate").unlink()
+        case "broken state":
+            (root / "terraform.tfstate").write_text('{"version": 4, "ser')
+        case "no folder":
+            shutil.rmtree(root)
+        case _:
+            pytest.fail(damage)
+    proof = destroy(context, context.journal.rig(RUN))
+    assert proof.clean
+    assert len(proof.fates) == 3
+    assert objects.everything() == []
+
+
+def test_a_run_id_is_enough_on_a_machine_that_knows_nothing(context: Context) -> None:
+    apply(context, order())
+    apply(context, order(identity=rigs.identity(name="other", run_id="other222")))
+    assert run_ids_by_label(context, rigs.identity().name) == (RUN,)
+    proof = destroy_by_label(context, RUN)
+    assert proof.clean
+    assert {f.how for f in proof.fates} == {"sweep"}
+    assert {o["labels"]["trainrig-run-id"] for o in objects.everything()} == {"other222"}
+    assert destroy_by_label(context, RUN).fates == ()
+    with pytest.raises(RigUnknown):
+        run_ids_by_label(context, rigs.identity().name)
+
+
+def test_dependants_that_go_late_are_waited_for(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tearing, "RETRY_SECONDS", (0.0, 0.0, 0.0))
+    apply(context, order())
+    objects.order({"op": "delete", "type": "stub_network", "error": "DependencyViolation: eni-1", "times": 2})
+    proof = destroy(context, context.journal.rig(RUN))
+    assert proof.clean
+    assert len(proof.fates) == 3
+
+
+def test_what_cannot_be_deleted_is_named_with_the_clouds_words(context: Context) -> None:
+    apply(context, order())
+    objects.order({"op": "delete", "type": "stub_network", "error": "AccessDenied: networks:Delete"})
+    proof = destroy(context, context.journal.rig(RUN))
+    assert not proof.clean
+    (left,) = proof.left
+    assert (left.type, "AccessDenied: networks:Delete" in left.detail) == ("stub_network", True)
+    rig = context.journal.rig(RUN)
+    assert (rig.state, rig.clean) == (RigState.FAILED, False)
+    objects.order()
+    assert destroy(context, rig).clean
+
+
+def test_a_cloud_that_cannot_be_asked_is_a_doubt(context: Context, stub: Path) -> None:
+    apply(context, order())
+    (stub / "no-credentials").touch()
+    proof = destroy(context, context.journal.rig(RUN))
+    assert not proof.clean
+    assert proof.left == ()
+    assert "the token has expired" in proof.doubts[0]
+    (stub / "no-credentials").unlink()
+    assert destroy(context, context.journal.rig(RUN)).clean
+
+
+def test_a_machine_made_by_hand_with_the_rigs_labels_goes_too(context: Context) -> None:
+    apply(context, order())
+    labels = rigs.identity().all_labels()
+    stray = objects.create("stub_node", {"name": "x", "zone": "z", "market": "spot", "network": "", "labels": labels})
+    proof = destroy(context, context.journal.rig(RUN))
+    assert proof.clean
+    assert [f.id for f in proof.fates if f.how == "sweep"] == [stray["id"]]
