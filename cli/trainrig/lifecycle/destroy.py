@@ -31,27 +31,33 @@ def destroy(context: Context, rig: Rig, *, wait_seconds: float = 0) -> Proof:
         was_clean = rig.clean
         if not was_clean:
             context.journal.set_state(rig.run_id, RigState.DESTROYING)
-        attempts = context.journal.attempts(rig.run_id)
-        torn: list[Teardown] = []
-        reaped = Reaped()
-        for attempt in reversed(attempts):
-            if attempt.state.may_bill:
-                removed, found = remove(context, rig, attempt)
-                torn.append(removed)
-                reaped = reaped.then(found)
-        # What was proven gone needs one more look, not the whole proof again.
-        reaped = reaped.then((reap_once if was_clean else reap)(context, places_of(attempts), rig.run_id))
-        proof = _proof(context, rig.name, rig.run_id, torn, reaped)
-        for attempt in attempts:
-            if proof.clean:
-                context.journal.update_attempt(attempt, AttemptState.GONE)
-                ledger.end(context.journal, attempt, context.now())
-            elif attempt.state.may_bill:
-                context.journal.update_attempt(attempt, AttemptState.UNSURE)
+        proof = prove_gone(context, rig)
         if proof.clean or not was_clean:
             state = RigState.DESTROYED if proof.clean else RigState.FAILED
             context.journal.set_state(rig.run_id, state, clean=proof.clean, reason="; ".join(proof.doubts))
         return proof
+
+
+def prove_gone(context: Context, rig: Rig) -> Proof:
+    """Destroys all that a rig has in any cloud. What becomes of the rig itself is for the caller to say."""
+    attempts = context.journal.attempts(rig.run_id)
+    torn: list[Teardown] = []
+    reaped = Reaped()
+    for attempt in reversed(attempts):
+        if attempt.state.may_bill:
+            removed, found = remove(context, rig, attempt)
+            torn.append(removed)
+            reaped = reaped.then(found)
+    # What was proven gone needs one more look, not the whole proof again.
+    reaped = reaped.then((reap_once if rig.clean else reap)(context, places_of(attempts), rig.run_id))
+    proof = _proof(context, rig.name, rig.run_id, torn, reaped)
+    for attempt in attempts:
+        if proof.clean:
+            context.journal.update_attempt(attempt, AttemptState.GONE)
+            ledger.end(context.journal, attempt, context.now())
+        elif attempt.state.may_bill:
+            context.journal.update_attempt(attempt, AttemptState.UNSURE)
+    return proof
 
 
 def destroy_by_label(context: Context, run_id: str, *, name: str = "") -> Proof:
