@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainrig.commands.options import Format, OutputFormat
+from trainrig.commands.options import Env, Format, OutputFormat, Quiet
+from trainrig.errors import PreflightFailed, UsageError
 from trainrig.model.offer import Market
+
+if TYPE_CHECKING:
+    from trainrig.console import Console
+    from trainrig.lifecycle.refresh_offers import Outcome
 
 app = typer.Typer(
     add_completion=False,
@@ -68,10 +76,63 @@ def command(
             console.data(offers_report.markdown(listing, limit))
 
 
+@app.command("refresh")
+def refresh(cloud: Clouds = None, env: Env = None, output: Format = OutputFormat.TEXT, quiet: Quiet = False) -> None:
+    """Asks the clouds what they sell now, with the credentials of this machine. One that fails keeps its old offers."""
+    from trainrig.console import Console
+    from trainrig.lifecycle import refresh_offers
+    from trainrig.lifecycle.load_job import find_environment
+
+    console = Console(format=output.value, quiet=quiet)
+    accounts = refresh_offers.accounts(find_environment(env) if env else None, cloud or ())
+    if not accounts:
+        raise UsageError(
+            "no cloud of the environment has prices to ask for", hint="trainrig offers refresh --cloud aws"
+        )
+    console.say(f"asking {', '.join(a.cloud for a in accounts)}")
+    _report(console, refresh_offers.refresh(accounts), all_must_succeed=bool(cloud or env))
+
+
+@app.command("import")
+def import_(
+    path: Annotated[Path, typer.Argument(metavar="FILE|DIR", exists=True, help="A SkyPilot catalogue or gpuhunt CSV.")],
+    cloud: Annotated[
+        str | None, typer.Option("--cloud", metavar="CLOUD", help="Whose prices, where the name does not say it.")
+    ] = None,
+    captured_at: Annotated[
+        datetime | None,
+        typer.Option("--captured-at", help="When the prices were true, in UTC. By default the file's date."),
+    ] = None,
+    output: Format = OutputFormat.TEXT,
+) -> None:
+    """Takes over offers from a price list: SkyPilot's vms.csv files or gpuhunt's CSV files."""
+    from trainrig.console import Console
+    from trainrig.lifecycle import refresh_offers
+
+    when = captured_at.replace(tzinfo=UTC) if captured_at else None
+    outcomes = refresh_offers.import_offers(path, cloud=cloud, captured_at=when)
+    _report(Console(format=output.value), outcomes, all_must_succeed=True)
+
+
+def _report(console: Console, outcomes: Iterable[Outcome], *, all_must_succeed: bool) -> None:
+    """Prints each outcome as it comes; exit code 4 when a cloud that was asked for failed, or all did."""
+    from trainrig.reports import refresh_report
+
+    seen = []
+    for outcome in outcomes:
+        seen.append(outcome)
+        if console.format != "json":
+            (console.error if outcome.error else console.data)(refresh_report.text(outcome))
+    if console.format == "json":
+        console.document(refresh_report.document(seen))
+    failed = [o for o in seen if o.error]
+    if failed and (all_must_succeed or len(failed) == len(seen)):
+        raise typer.Exit(PreflightFailed.exit_code)
+
+
 def _gpu(text: str | None) -> tuple[str | None, int | None]:
     """`A100:8` as (canonical name, count)."""
     from trainrig.catalog import normalise
-    from trainrig.errors import UsageError
 
     if text is None:
         return None, None

@@ -99,10 +99,11 @@ def _policy(cloud: str, node: Node, problems: list[Problem]) -> CloudPolicy:
     if isinstance(node, Scalar) and not node.text:
         return CloudPolicy(cloud=cloud)
     values = CLOUD_POLICY.read(node, problems)
+    account: Values | None = values.get("account")
     balance: Values | None = values.get("credits")
     return CloudPolicy(
         cloud=cloud,
-        account=values.get("account", {}),
+        account={key: value for key, value in account.given.items() if value is not None} if account else {},
         regions=values.get("regions", ()),
         zones=values.get("zones", ()),
         markets=tuple(Market(m) for m in values.get("markets", tuple(Market))),

@@ -32,7 +32,7 @@ ACCOUNT: Final = Table(
         Key(name="checkpoint_kms_key_arn", form=STRING, meaning="aws: key of the checkpoint bucket"),
         Key(name="project", form=STRING, meaning="gcp: the project"),
         Key(name="impersonate_service_account", form=STRING, meaning="gcp: a service account to act as"),
-        Key(name="endpoint", form=STRING, meaning="gcp: another base address of its APIs"),
+        Key(name="endpoint", form=STRING, meaning="gcp, azure: another base address of the API"),
         Key(name="subscription", form=STRING, meaning="azure: the subscription's id"),
         Key(name="tenant", form=STRING, meaning="azure: the tenant's id"),
         Key(name="client_id", form=STRING, meaning="azure: the identity for OIDC"),

@@ -106,7 +106,7 @@ class CatalogIndex:
         for o in offers:
             if o.cloud != cloud:
                 raise ValueError(f"an offer of {o.cloud} among those of {cloud}")
-            key = (o.region, o.zone, o.instance_type, o.market)
+            key = (o.region, o.zone, o.instance_type, o.gpu, o.gpu_count, o.market)
             known = unique.get(key)
             if known is None or (o.price_hour_usd or 0) > (known.price_hour_usd or 0):
                 unique[key] = o

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,6 +69,14 @@ def test_of_two_prices_for_one_thing_the_dearer_is_kept(tmp_path: Path, shipped:
         index.replace("aws", "two", [offer("5"), offer("6"), offer(None)])
 
         assert [o.price_hour_usd for o in index.offers()] == [Decimal(6)]
+
+
+def test_a_machine_that_takes_several_gpus_is_an_offer_with_each(tmp_path: Path, shipped: Path) -> None:
+    n1: dict[str, Any] = {"cloud": "gcp", "instance_type": "n1-highmem-8"}
+    with CatalogIndex.open(tmp_path, shipped) as index:
+        index.replace("gcp", "gcp:api", [offer("1", gpu="T4", gpu_count=2, **n1), offer("3", gpu="V100", **n1)])
+
+        assert {o.gpu for o in index.offers() if o.cloud == "gcp"} == {"T4", "V100"}
 
 
 def test_a_filter_reads_what_it_admits(tmp_path: Path, shipped: Path) -> None:

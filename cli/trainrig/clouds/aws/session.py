@@ -14,6 +14,7 @@ from trainrig.clouds.base import Account
 from trainrig.errors import CommandFailed, CredentialsMissing, PreflightFailed
 
 HOME_REGION = "us-east-1"  # where IAM answers, and what a session without a region of its own asks
+PATIENCE = Config(connect_timeout=5, read_timeout=30, retries={"mode": "standard", "max_attempts": 3})
 
 _NO_CREDENTIALS = (
     aws.NoCredentialsError,
@@ -47,12 +48,18 @@ _REFUSED = frozenset(
 
 
 def client(account: Account, service: str, region: str = HOME_REGION) -> Any:
-    """A client of one service in one region, for the profile that the account names (else the chain's own)."""
+    """A client of one service in one region, for the profile that the account names (else the chain's own), in the
+    role that it names."""
     with translated(account):
         # A botocore session shared between threads is not safe to make clients from, so each client has its own.
         session = boto3.Session(profile_name=account.settings.get("profile"))
-        config = Config(connect_timeout=5, read_timeout=30, retries={"mode": "standard", "max_attempts": 3})
-        return session.client(service, region_name=region, config=config)  # type: ignore[call-overload]
+        role = account.settings.get("role_arn")
+        if role:
+            lent = session.client("sts", region_name=HOME_REGION, config=PATIENCE).assume_role(
+                RoleArn=role, RoleSessionName="trainrig"
+            )["Credentials"]
+            session = boto3.Session(lent["AccessKeyId"], lent["SecretAccessKey"], lent["SessionToken"])
+        return session.client(service, region_name=region, config=PATIENCE)  # type: ignore[call-overload]
 
 
 def regions(account: Account) -> Sequence[str]:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
-from functools import partial
 from typing import Any
 
 import requests
@@ -35,9 +34,8 @@ def offers(account: Account) -> Iterator[Offer]:
             by_region.setdefault(location.lower(), []).append(sku)
     if account.regions:
         by_region = {region: skus for region, skus in by_region.items() if region in account.regions}
-    ask = partial(retail_prices, account.settings.get("retail_prices", RETAIL_PRICES))
     with ThreadPoolExecutor(max_workers=4) as pool:
-        for (region, skus), prices in zip(by_region.items(), pool.map(ask, by_region), strict=True):
+        for (region, skus), prices in zip(by_region.items(), pool.map(retail_prices, by_region), strict=True):
             for sku in skus:
                 yield from _offers(sku, region, prices, now)
 
@@ -84,7 +82,7 @@ def _offers(sku: Any, region: str, prices: Prices, now: datetime) -> Iterator[Of
         )
 
 
-def retail_prices(url: str, region: str) -> dict[tuple[str, Market], Decimal]:
+def retail_prices(region: str) -> dict[tuple[str, Market], Decimal]:
     """(size in lower case, market) -> Linux price. The retail price list is public and needs no credentials.
 
     Raises:
@@ -96,7 +94,7 @@ def retail_prices(url: str, region: str) -> dict[tuple[str, Market], Decimal]:
         "and contains(armSkuName, 'Standard_N')"
     )
     items: list[Mapping[str, Any]] = []
-    page: str | None = url
+    page: str | None = RETAIL_PRICES
     query: dict[str, str] | None = {"$filter": wanted, "currencyCode": "USD"}
     try:
         while page:
@@ -106,7 +104,9 @@ def retail_prices(url: str, region: str) -> dict[tuple[str, Market], Decimal]:
             items += found.get("Items", [])
             page, query = found.get("NextPageLink"), None  # the link holds the query
     except (requests.ConnectionError, requests.Timeout) as error:
-        raise PreflightFailed(f"azure: no answer from {url}", hint="check the network and any proxy") from error
+        raise PreflightFailed(
+            f"azure: no answer from {RETAIL_PRICES}", hint="check the network and any proxy"
+        ) from error
     except (requests.HTTPError, requests.JSONDecodeError) as error:
         raise CommandFailed(f"azure: retail prices of {region}: {error}", details={"cloud": "azure"}) from error
     return prices_of(items)

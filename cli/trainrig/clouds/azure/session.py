@@ -27,8 +27,10 @@ PATIENCE = {"connection_timeout": 5, "read_timeout": 30, "retry_total": 2, "retr
 
 
 @cache
-def credential() -> Any:
-    return DefaultAzureCredential(process_timeout=10)
+def credential(client_id: str | None = None) -> Any:
+    """The chain; `client_id` is the identity that workload and managed identity take."""
+    named = {"workload_identity_client_id": client_id, "managed_identity_client_id": client_id} if client_id else {}
+    return DefaultAzureCredential(process_timeout=10, **named)
 
 
 def subscription(account: Account) -> str:
@@ -43,11 +45,15 @@ def subscription(account: Account) -> str:
 
 
 def compute(account: Account) -> Any:
-    return ComputeManagementClient(credential(), subscription(account), **_options(account))
+    return ComputeManagementClient(
+        credential(account.settings.get("client_id")), subscription(account), **_options(account)
+    )
 
 
 def resources(account: Account) -> Any:
-    return ResourceManagementClient(credential(), subscription(account), **_options(account))
+    return ResourceManagementClient(
+        credential(account.settings.get("client_id")), subscription(account), **_options(account)
+    )
 
 
 def _options(account: Account) -> dict[str, Any]:

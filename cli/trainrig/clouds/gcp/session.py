@@ -22,6 +22,7 @@ with warnings.catch_warnings():
     import requests
     from google.api_core import exceptions as api
     from google.auth import exceptions as auth
+    from google.auth import impersonated_credentials
     from google.auth.transport.requests import AuthorizedSession
     from google.cloud import compute_v1
 
@@ -43,6 +44,9 @@ def credentials(account: Account) -> tuple[Any, str]:
     """
     with translated():
         found, default_project = _default()
+    actor = account.settings.get("impersonate_service_account")
+    if actor:
+        found = _impersonated(found, actor)
     project = account.settings.get("project") or default_project
     if not project:
         raise CredentialsMissing(
@@ -56,6 +60,11 @@ def credentials(account: Account) -> tuple[Any, str]:
 def _default() -> tuple[Any, str | None]:
     found: tuple[Any, str | None] = google.auth.default(scopes=[SCOPE])
     return found
+
+
+def _impersonated(source: Any, actor: str) -> Any:
+    credentials: Any = impersonated_credentials.Credentials
+    return credentials(source_credentials=source, target_principal=actor, target_scopes=[SCOPE])
 
 
 def project(account: Account) -> str:

@@ -10,7 +10,7 @@ import pytest
 from azure.core.credentials import AccessToken
 
 from support.loopback import Loopback, self_signed, serve
-from trainrig.clouds.azure import session
+from trainrig.clouds.azure import offers, session
 from trainrig.clouds.base import Account
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000001"
@@ -18,6 +18,9 @@ SUBSCRIPTION = "00000000-0000-0000-0000-000000000001"
 
 class StaticCredential:
     """Stands for what the chain finds; the chain itself is the SDK's."""
+
+    def __init__(self, client_id: str | None = None) -> None:
+        pass
 
     def get_token(self, *scopes: str, **_: object) -> AccessToken:
         assert scopes == ("https://management.azure.com/.default",)
@@ -35,10 +38,10 @@ def azure(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopba
     monkeypatch.delenv("ARM_SUBSCRIPTION_ID", raising=False)
     monkeypatch.setattr(session, "credential", StaticCredential)
     with serve(certificate) as server:
+        monkeypatch.setattr(offers, "RETAIL_PRICES", f"{server.url}/retail")
         yield server
 
 
 @pytest.fixture
 def account(azure: Loopback) -> Account:
-    settings = {"subscription": SUBSCRIPTION, "endpoint": azure.url, "retail_prices": f"{azure.url}/retail"}
-    return Account(cloud="azure", regions=("eastus",), settings=settings)
+    return Account(cloud="azure", regions=("eastus",), settings={"subscription": SUBSCRIPTION, "endpoint": azure.url})

@@ -102,9 +102,10 @@ def test_broken_price_list_fails_the_refresh(azure: Loopback, account: Account) 
         list(azure_offers.offers(account))
 
 
-def test_unreachable_price_list_is_a_network_failure() -> None:
+def test_unreachable_price_list_is_a_network_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(azure_offers, "RETAIL_PRICES", "http://127.0.0.1:9/retail")
     with pytest.raises(PreflightFailed, match="no answer from"):
-        azure_offers.retail_prices("http://127.0.0.1:9/retail", "eastus")
+        azure_offers.retail_prices("eastus")
 
 
 def test_no_subscription_is_said(account: Account) -> None:
