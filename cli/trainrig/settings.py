@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
+
+from trainrig.errors import UsageError
 
 
 def home() -> Path:
@@ -24,6 +27,22 @@ def cache() -> Path:
     from platformdirs import user_cache_path
 
     return user_cache_path("trainrig", appauthor=False)
+
+
+def uplink_mbit() -> Decimal:
+    """`TRAINRIG_UPLINK_MBIT`: megabits a second that this machine can upload, else 50.
+
+    Raises:
+        UsageError: it is not a positive number.
+    """
+    text = os.environ.get("TRAINRIG_UPLINK_MBIT", "50")
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        value = Decimal(0)
+    if not value.is_finite() or value <= 0:
+        raise UsageError(f"TRAINRIG_UPLINK_MBIT is {text!r}", hint="TRAINRIG_UPLINK_MBIT=50 means 50 megabits a second")
+    return value
 
 
 def logs() -> Path:

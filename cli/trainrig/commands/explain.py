@@ -44,14 +44,13 @@ def command(
     from trainrig.lifecycle.place import place
     from trainrig.model.clock import utc_now
     from trainrig.placement import unplaceable
-    from trainrig.placement.limits import Spend
     from trainrig.spec.from_flags import job_and_flags
 
     path, flags = job_and_flags(words, gpu=gpu, max_cost=max_cost, timeout=timeout, image=image)
     jobs, environment = load_job(path, env, overrides or (), flags)
-    spend = Spend(burst_approved=approve_burst)
     complete = output is OutputFormat.JSON
-    placements = [place(job, environment, now=utc_now(), complete=complete, spend=spend) for job in jobs]
+    now = utc_now()
+    placements = [place(job, environment, now=now, complete=complete, burst_approved=approve_burst) for job in jobs]
     console = Console(format=output.value)
     match output:
         case OutputFormat.JSON:

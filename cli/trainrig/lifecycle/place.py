@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -11,14 +11,14 @@ from trainrig import assets, settings
 from trainrig.catalog.query import EVERYTHING, OfferFilter
 from trainrig.clouds import registry
 from trainrig.errors import UsageError
-from trainrig.model.cooldown import Cooldown
+from trainrig.lifecycle.account_state import account_state
+from trainrig.lifecycle.local_sizes import with_local_sizes
 from trainrig.model.environment import Environment
 from trainrig.model.job import Job
 from trainrig.model.offer import Offer
 from trainrig.model.placement import Placement, RejectionCode
 from trainrig.model.tariff import CloudCosts
 from trainrig.placement.decide import decide, machine_misfit
-from trainrig.placement.limits import NOTHING_SPENT, Spend
 from trainrig.store.catalog_index import CatalogIndex
 from trainrig.tools import proc
 
@@ -29,10 +29,10 @@ def place(
     *,
     now: datetime,
     complete: bool = True,
-    cooldowns: Sequence[Cooldown] = (),
-    spend: Spend = NOTHING_SPENT,
+    burst_approved: bool = False,
 ) -> Placement:
-    """The placement of a job in an environment. Needs no network and no credentials.
+    """The placement of a job in an environment. Needs no network and no credentials: what is not on this machine, it
+    says that it does not know. `burst_approved`: a person lets accounts that ask first spend past their credit.
 
     Not `complete`, the offers of machine types that do not fit are counted by reason and not listed, which is much
     quicker over a large catalogue; the decision is the same.
@@ -40,6 +40,7 @@ def place(
     Raises:
         UsageError: the environment names a cloud that does not exist.
     """
+    job = with_local_sizes(job)
     costs = costs_of(environment)
     computed = list(computed_offers(environment, now))
     with open_index() as index:
@@ -47,14 +48,17 @@ def place(
         counted: Counter[RejectionCode] = Counter()
         wanted = EVERYTHING if complete else _shortlist(index, job, environment, costs, counted)
         stamp = index.stamp(now, [p.cloud for p in environment.clouds])
+        state = account_state(environment, index, settings.home(), now)
         return decide(
             job,
             environment,
             [*computed, *index.offers(wanted)],
             now=now,
             costs=costs,
-            cooldowns=cooldowns,
-            spend=spend,
+            quotas=state.quotas,
+            cooldowns=state.cooldowns,
+            spend=replace(state.spend, burst_approved=burst_approved),
+            uplink_mbit=settings.uplink_mbit(),
             stamp=replace(stamp, offers=stamp.offers + len(computed)),
             counted=counted,
         )

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 
 from trainrig.catalog import quality
 from trainrig.model.clock import iso
@@ -24,6 +25,7 @@ from trainrig.model.tariff import CloudCosts
 from trainrig.placement import fit, gravity, limits, notices, order
 from trainrig.placement.quota import QuotaBook
 from trainrig.placement.score import Score, score
+from trainrig.placement.upload import DEFAULT_UPLINK_MBIT
 
 NO_QUOTAS = QuotaBook()
 
@@ -71,6 +73,7 @@ def decide(
     quotas: QuotaBook = NO_QUOTAS,
     cooldowns: Sequence[Cooldown] = (),
     spend: limits.Spend = limits.NOTHING_SPENT,
+    uplink_mbit: Decimal = DEFAULT_UPLINK_MBIT,
     stamp: CatalogStamp | None = None,
     counted: Mapping[Code, int] | None = None,
 ) -> Placement:
@@ -111,7 +114,16 @@ def decide(
         chosen=candidates[0] if candidates else None,
         fallbacks=tuple(candidates[1:]),
         rejections=tuple(sorted(rejections, key=lambda r: order.offer_key(r.offer))),
-        warnings=notices.of(job, environment, candidates, rejections, costs, now),
+        warnings=notices.of(
+            job,
+            environment,
+            candidates,
+            rejections,
+            costs=costs,
+            quotas=quotas,
+            now=now,
+            uplink_mbit=uplink_mbit,
+        ),
         counted=counted or {},
     )
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from trainrig.catalog import quality
+from trainrig.catalog import normalise, quality
 from trainrig.model.environment import Environment
 from trainrig.model.job import Job
 from trainrig.model.offer import Market
@@ -15,31 +15,38 @@ from trainrig.model.placement import Candidate, Notice, Rejection
 from trainrig.model.placement import RejectionCode as Code
 from trainrig.model.tariff import CloudCosts
 from trainrig.placement import gravity, upload
+from trainrig.placement.quota import QuotaBook
 from trainrig.placement.score import work_hours
 
 
 def of(
     job: Job,
     environment: Environment,
-    candidates: list[Candidate],
-    rejections: list[Rejection],
+    candidates: Sequence[Candidate],
+    rejections: Sequence[Rejection],
+    *,
     costs: Mapping[str, CloudCosts],
+    quotas: QuotaBook,
     now: datetime,
+    uplink_mbit: Decimal,
 ) -> tuple[Notice, ...]:
+    """In a fixed order: what is assumed, what is doubted, what is not known."""
     found = [
         *_hours(job, candidates),
         *_checkpoints(job, candidates),
         *_prices(environment, candidates, rejections, now),
+        *_quotas(job, candidates, quotas),
+        *gravity.notices(job, candidates, costs),
+        *_gpu_names(job),
     ]
     if candidates:
-        found += gravity.notices(job, candidates, costs)
         found += _lease(job, environment, candidates[0])
         if not costs[candidates[0].offer.cloud].tariff.free:
-            found += upload.notices(job)
+            found += upload.notices(job, uplink_mbit)
     return tuple(found)
 
 
-def _hours(job: Job, candidates: list[Candidate]) -> list[Notice]:
+def _hours(job: Job, candidates: Sequence[Candidate]) -> list[Notice]:
     hours, said = work_hours(job)
     found = []
     if not said:
@@ -60,7 +67,7 @@ def _hours(job: Job, candidates: list[Candidate]) -> list[Notice]:
     return found
 
 
-def _checkpoints(job: Job, candidates: list[Candidate]) -> list[Notice]:
+def _checkpoints(job: Job, candidates: Sequence[Candidate]) -> list[Notice]:
     if job.checkpoints is not None or not any(c.offer.market is Market.SPOT for c in candidates):
         return []
     return [
@@ -72,7 +79,7 @@ def _checkpoints(job: Job, candidates: list[Candidate]) -> list[Notice]:
 
 
 def _prices(
-    environment: Environment, candidates: list[Candidate], rejections: list[Rejection], now: datetime
+    environment: Environment, candidates: Sequence[Candidate], rejections: Sequence[Rejection], now: datetime
 ) -> list[Notice]:
     found = []
     stale = [c for c in candidates if quality.is_stale(c.offer, now, environment.max_price_age_hours)]
@@ -91,6 +98,29 @@ def _prices(
     refused = Counter(f for r in rejections if r.code is Code.BAD_PRICE for f in r.offer.flags if f in quality.REFUSED)
     for flag, count in sorted(refused.items()):
         found.append(Notice(code=flag, detail=f"not bought, {quality.REFUSED[flag]}: {_offers(count)}"))
+    return found
+
+
+def _quotas(job: Job, candidates: Sequence[Candidate], quotas: QuotaBook) -> list[Notice]:
+    unknown = Counter(c.offer.cloud for c in candidates if quotas.verdict(c.offer, job.nodes)[0] is Code.QUOTA_UNKNOWN)
+    return [
+        Notice(
+            code="quota_unknown",
+            detail=f"the quota that {n} candidates on {cloud} count against is not known: trainrig check --cloud {cloud}",
+        )
+        for cloud, n in sorted(unknown.items())
+    ]
+
+
+def _gpu_names(job: Job) -> list[Notice]:
+    named = {gpu.name for option in job.options for gpu in option.gpus if gpu.name}
+    found = []
+    for name in sorted(n for n in named if normalise.gpu(n) is None):
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, normalise.names(), n=3, cutoff=0.4)
+        hint = f": did you mean {', '.join(near)}?" if near else ""
+        found.append(Notice(code="gpu_unknown", detail=f"no GPU is known by the name {name}{hint}"))
     return found
 
 

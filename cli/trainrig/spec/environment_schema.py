@@ -43,7 +43,7 @@ CREDITS: Final = Table(
     title="`credits`",
     keys=(
         Key(name="limit", form=USD, meaning="What may be spent on this account", required=True),
-        Key(name="used", form=NOT_NEGATIVE, meaning="What is spent already"),
+        Key(name="used", form=NOT_NEGATIVE, meaning="What is spent of it beside trainrig, which adds its own"),
         Key(
             name="burst",
             form=one_of("allow", "approve", "deny"),

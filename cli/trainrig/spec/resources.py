@@ -80,7 +80,7 @@ def _exit_codes(node: Node) -> tuple[int, ...]:
     return tuple(dict.fromkeys(codes))
 
 
-_JOB_RECOVERY: Final = Table(
+JOB_RECOVERY: Final = Table(
     title="`job_recovery`",
     keys=(
         Key(name="strategy", form=one_of(*STRATEGIES, "none"), meaning="Where to look first after a preemption"),
@@ -176,7 +176,7 @@ PLAIN_KEYS: Final = (
     Key(name="labels", form=map_of(LABEL_NAME, STRING), meaning="Labels of all that is made in the cloud"),
     Key(name="autostop", form=_AUTOSTOP, meaning="Always met: a rig is destroyed when its run ends"),
     Key(name="max_hourly_cost", form=USD, meaning="Price cap of a node and hour; holds at every failover"),
-    Key(name="job_recovery", form=_JOB_RECOVERY, meaning="What happens after preemption and failure"),
+    Key(name="job_recovery", form=JOB_RECOVERY, meaning="What happens after preemption and failure"),
 )
 
 _REFUSED: Final = {

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Final
 
 from trainrig.spec.forms import (
-    BOOLEAN,
     CONTAINER_PATH,
     DATA_SIZE,
     DURATION,
@@ -26,7 +25,7 @@ from trainrig.spec.forms import (
 )
 from trainrig.spec.nodes import Bad, Map, Node, Seq, kind
 from trainrig.spec.resources import STRATEGIES
-from trainrig.spec.scalars import is_null, scalar, string, text
+from trainrig.spec.scalars import boolean, is_null, scalar, string, text
 from trainrig.spec.tables import Form, Key, Table, list_of, map_of, one_of
 
 
@@ -75,7 +74,13 @@ def as_node(node: Node) -> Node:
     return node
 
 
-def _empty_header(node: Node) -> bool:
+def _no_server(node: Node) -> bool:
+    if boolean(node):
+        raise Bad(node, "`api_server_access: true` is not supported: there is no API server")
+    return False
+
+
+def _serial(node: Node) -> bool:
     if string(node) != "serial":
         raise Bad(node, "`parallel` is not supported: a file's jobs run one after the other", "execution: serial")
     return True
@@ -245,7 +250,11 @@ JOB: Final = Table(
         ),
         Key(name="inputs", form=map_of(STRING, NOT_NEGATIVE), meaning="URL and GB: the size of a mount's source"),
         Key(name="config", form=CONFIG, meaning="SkyPilot's settings for one task"),
-        Key(name="api_server_access", form=BOOLEAN, meaning="Only `false`: there is no API server"),
+        Key(
+            name="api_server_access",
+            form=Form(read=_no_server, shows="`false`", schema={"const": False}),
+            meaning="Only `false`: there is no API server",
+        ),
         Key(name="image", form=STRING, meaning="The container", origin="trainrig"),
         Key(
             name="launch",
@@ -305,7 +314,7 @@ HEADER: Final = Table(
         Key(name="name", form=NAME, meaning="Of the pipeline"),
         Key(
             name="execution",
-            form=Form(read=_empty_header, shows="`serial`", schema={"const": "serial"}),
+            form=Form(read=_serial, shows="`serial`", schema={"const": "serial"}),
             meaning="One after the other",
         ),
     ),

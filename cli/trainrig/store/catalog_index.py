@@ -23,7 +23,7 @@ from trainrig.model.placement import CatalogStamp
 
 FILE = "offers.db"
 SHIPPED = "shipped"  # the source of what came with trainrig
-VERSION = 1  # another one: the file is made anew, since all in it can be had again
+VERSION = 2  # another one: the file is made anew, since all in it can be had again
 
 SCHEMA = """
 CREATE TABLE sources (
@@ -57,6 +57,17 @@ CREATE TABLE offers (
 );
 CREATE INDEX offers_of_machine ON offers (machine);
 CREATE TABLE shipped (digest TEXT NOT NULL);
+CREATE TABLE quotas (
+    cloud   TEXT NOT NULL,
+    region  TEXT NOT NULL,
+    code    TEXT NOT NULL,
+    unit    TEXT NOT NULL,
+    market  TEXT NOT NULL,
+    "limit" TEXT,
+    used    TEXT,
+    at      INTEGER NOT NULL,
+    PRIMARY KEY (cloud, region, code)
+);
 """
 
 
@@ -76,6 +87,11 @@ class CatalogIndex:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        """For what else is learnt from the clouds and can be had again: store/quota_cache.py."""
+        return self._db
 
     @classmethod
     def open(cls, home: Path, shipped: Path) -> CatalogIndex:

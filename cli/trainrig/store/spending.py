@@ -1,0 +1,30 @@
+"""What an environment has spent, by cloud: for its budgets and credits."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
+
+from trainrig.store.journal import Journal
+from trainrig.store.ledger import charges
+
+
+def by_cloud(journal: Journal, environment: str, now: datetime, since: datetime | None = None) -> dict[str, Decimal]:
+    """Dollars of nodes, running ones until now; with `since`, only of the time after it."""
+    clouds = {
+        (row["run_id"], row["generation"], row["number"]): row["cloud"]
+        for row in journal.db.execute(
+            "SELECT run_id, generation, number, cloud FROM attempts JOIN rigs USING (run_id) WHERE environment = ?",
+            (environment,),
+        )
+    }
+    spent: dict[str, Decimal] = defaultdict(Decimal)
+    for charge in charges(journal):
+        cloud = clouds.get((charge.run_id, charge.generation, charge.number))
+        if cloud is None:
+            continue
+        begin = charge.started_at if since is None else max(charge.started_at, since)
+        spent[cloud] += replace(charge, started_at=begin).usd(now)
+    return dict(spent)
