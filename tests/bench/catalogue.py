@@ -1,4 +1,4 @@
-"""Makes a catalogue of the size of SkyPilot's AWS and GCP files: 80,000 offers, of which a few hundred have eight A100."""
+"""Makes a catalogue of the size of SkyPilot's AWS and GCP files: 80,000 offers, a few hundred of them with A100:8."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMED = {"aws": ("us-east-1", "us-west-2"), "gcp": ("us-central1",)}
 
 def offers(cloud: str, now: datetime | None = None) -> Iterator[Offer]:
     """The same offers each time; one type in six has a GPU, as in the real files."""
-    luck = random.Random(cloud)  # noqa: S311
+    luck = random.Random(cloud)
     captured = now or datetime.now(UTC).replace(microsecond=0)
     regions = [*NAMED[cloud], *(f"{cloud}-region-{i}" for i in range(REGIONS[cloud] - len(NAMED[cloud])))]
     for number in range(TYPES[cloud]):

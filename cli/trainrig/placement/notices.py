@@ -106,7 +106,7 @@ def _quotas(job: Job, candidates: Sequence[Candidate], quotas: QuotaBook) -> lis
     return [
         Notice(
             code="quota_unknown",
-            detail=f"the quota that {n} candidates on {cloud} count against is not known: trainrig check --cloud {cloud}",
+            detail=f"{n} candidates on {cloud} count against a quota that is not known: trainrig check --cloud {cloud}",
         )
         for cloud, n in sorted(unknown.items())
     ]

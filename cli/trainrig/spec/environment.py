@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final
 
@@ -17,7 +18,8 @@ from trainrig.spec.build import build
 from trainrig.spec.compose import compose, invalid
 from trainrig.spec.environment_schema import CLOUD_POLICY, ENVIRONMENT
 from trainrig.spec.load import default_name
-from trainrig.spec.nodes import Map, Node, Scalar, Seq, kind, problem, to_plain
+from trainrig.spec.nodes import Map, Node, Scalar, Seq, kind, position, problem, to_plain
+from trainrig.spec.scalars import is_null
 from trainrig.spec.tables import Values
 
 # What a secret looks like when it lies in a file: key ids of clouds, private keys, tokens of well-known services.
@@ -26,7 +28,7 @@ _SECRET: Final = re.compile(
     r"|\bAccountKey=|\bsv=\d{4}-\d\d-\d\d&|\bxox[bap]-\w+|\"private_key\""
 )
 _SECRET_KEY: Final = re.compile(
-    r"(?:secret|password|passwd|token|access_key|private_key|api_key|sas)(?:_|$)", re.IGNORECASE
+    r"(?:^|_)(?:secret|password|passwd|token|access_key|private_key|api_key|sas)(?:_|$)", re.IGNORECASE
 )
 _REFERENCE: Final = re.compile(r"(?:env|file):")
 
@@ -47,12 +49,14 @@ def _load(text: str, file: str) -> Environment:
         found = "nothing" if not documents else kind(documents[0]) if len(documents) == 1 else "several documents"
         raise EnvironmentInvalid(f"{file}: an environment is one mapping, not {found}", hint="clouds:\n  local: {}")
     root = documents[0]
-    problems = list(_secrets(root))
+    secrets = list(_secrets(root))
+    problems = list(secrets)
     values = ENVIRONMENT.read(root, problems)
     name = values.get("name", default_name(file))
     environment = _build(values, name, file, problems)
     if problems:
-        raise invalid(file, problems)
+        hidden = {p.where.line for p in secrets if p.where}
+        raise invalid(file, [_without_line(p) if p.where and p.where.line in hidden else p for p in problems])
     return environment
 
 
@@ -99,11 +103,11 @@ def _policy(cloud: str, node: Node, problems: list[Problem]) -> CloudPolicy:
     if isinstance(node, Scalar) and not node.text:
         return CloudPolicy(cloud=cloud)
     values = CLOUD_POLICY.read(node, problems)
-    account: Values | None = values.get("account")
     balance: Values | None = values.get("credits")
+    account: Values | None = values.get("account")
     return CloudPolicy(
         cloud=cloud,
-        account={key: value for key, value in account.given.items() if value is not None} if account else {},
+        account={k: v for k, v in account.given.items() if v is not None} if account else {},
         regions=values.get("regions", ()),
         zones=values.get("zones", ()),
         markets=tuple(Market(m) for m in values.get("markets", tuple(Market))),
@@ -172,16 +176,19 @@ def _defaults(values: Values, problems: list[Problem]) -> Mapping[str, Any]:
 
 
 def _secrets(root: Map) -> Iterator[Problem]:
-    """Credentials are named, never written down: an environment is committed."""
+    """Credentials are named, never written down: an environment is committed. Their lines are not shown."""
     for key, node in _scalars(root, ""):
+        where = position(node)
         if _SECRET.search(node.text):
-            yield problem(
-                node,
-                "this looks like a secret",
-                "name a profile, a role or an identity instead of writing its secret down",
-            )
-        elif _SECRET_KEY.search(key) and node.text and not _REFERENCE.match(node.text):
-            yield problem(node, f"`{key}` would hold a secret", f"write {key}: env:NAME or file:PATH")
+            hint = "name a profile, a role or an identity instead"
+            yield Problem(message="this looks like a secret", where=where, hint=hint)
+        elif _SECRET_KEY.search(key) and not is_null(node) and not _REFERENCE.match(node.text):
+            hint = f"write {key}: env:NAME, or file:PATH"
+            yield Problem(message=f"`{key}` would hold a secret", where=where, hint=hint)
+
+
+def _without_line(found: Problem) -> Problem:
+    return replace(found, where=replace(found.where, text="")) if found.where else found
 
 
 def _scalars(node: Node, key: str) -> Iterator[tuple[str, Scalar]]:
