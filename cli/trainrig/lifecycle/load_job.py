@@ -67,6 +67,11 @@ def read(path: Path, what: str) -> str:
         raise UsageError(f"no {what} {path}", hint="check the path, or write one with: trainrig init") from None
     except OSError as error:
         raise UsageError(f"{what} {path}: {error.strerror}") from None
+    return decode(data, path, what)
+
+
+def decode(data: bytes, path: Path, what: str) -> str:
+    """Raises SpecInvalid for what is too big or not UTF-8."""
     if len(data) > 4 * MAX_CHARACTERS:
         raise SpecInvalid(f"{path}: too big for a {what}: at most {MAX_CHARACTERS:,} characters")
     try:

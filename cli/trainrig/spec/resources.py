@@ -53,10 +53,14 @@ def _port(node: Node) -> str:
 
 
 def _local_disk(node: Node) -> str:
+    """`nvme:1000+`; a kind alone is at least 100 GB, a size alone is NVMe, as in SkyPilot."""
     word = scalar(node, "a local disk such as nvme:1000+").text
     if not _LOCAL_DISK.match(word):
         raise Bad(node, f"`{word}` is not a local disk", "nvme, nvme:1000+, ssd:500, 1000+")
-    return word.lower()
+    kind_of, colon, size = word.lower().rpartition(":")
+    if not colon:
+        kind_of, size = ("nvme", size) if size[0].isdigit() else (size, "100+")
+    return f"{kind_of}:{size}"
 
 
 def _image_id(node: Node) -> dict[str, str]:

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from support.specs import job, problems
+from trainrig.model.job import Checkpoints, Pins, PlacementWishes, Recovery
+
+EVERYTHING = """
+name: everything
+run: python train.py
+setup: pip install -r requirements.txt
+workdir: {url: 'https://github.com/org/repo.git', ref: v1}
+num_nodes: 2
+image: docker:org/image:1
+launch: torchrun
+checkpoints:
+  {path: /ckpt, interval: 15m, size: 60GB, save_signal: sigusr1, resume: {from: abc}, keep: 5, store: 's3://b/p'}
+outputs: {model: /outputs/model}
+budget: $400.50
+deadline: 2026-02-01T18:00:00+02:00
+expected_hours: 18
+timeout: 1d12h
+lease: 2d
+placement: {profile: speed, fallbacks: 3, same: region, egress_usd_per_gb: 0.05}
+pins: {driver: 570.172.08, cuda: 12.8}
+recovery: {max_recoveries: 3, on_exit_codes: [42], max_restarts_on_errors: 1, strategy: failover}
+network: {vpc: vpc-1}
+api_server_access: false
+config: {kubernetes: {enable_docker: true}}
+"""
+
+
+def test_every_key_of_trainrig() -> None:
+    found = job(EVERYTHING)
+    assert (found.name, found.nodes, found.image, found.launch) == ("everything", 2, "org/image:1", "torchrun")
+    assert (found.workdir, found.workdir_ref) == ("https://github.com/org/repo.git", "v1")
+    assert found.checkpoints == Checkpoints(
+        path="/ckpt",
+        interval_minutes=Decimal(15),
+        size_gb=Decimal(60),
+        save_signal="SIGUSR1",
+        resume="from:abc",
+        keep=5,
+        store="s3://b/p",
+    )
+    assert found.outputs == {"model": "/outputs/model"}
+    assert (found.budget_usd, found.expected_hours) == (Decimal("400.50"), Decimal(18))
+    assert found.deadline == datetime(2026, 2, 1, 16, tzinfo=UTC)
+    assert (found.timeout_seconds, found.lease_seconds) == (36 * 3600, 48 * 3600)
+    assert found.placement == PlacementWishes(
+        profile="speed", fallbacks=3, same="region", egress_usd_per_gb=Decimal("0.05")
+    )
+    assert found.pins == Pins(driver="570.172.08", cuda="12.8")
+    assert found.recovery == Recovery(
+        max_recoveries=3, on_exit_codes=(42,), max_restarts_on_errors=1, strategy="failover"
+    )
+    assert found.network == {"vpc": "vpc-1"}
+
+
+def test_a_checkpoint_path_alone() -> None:
+    assert job("run: x\ncheckpoints: /ckpt\n").checkpoints == Checkpoints(path="/ckpt")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("name: -x", "`-x` is not a name"),
+        ("name: a---b", "`a---b` is not a name"),
+        ("num_nodes: 0", "0 is not between 1 and 1000"),
+        ("envs: {1A: x}", "`1A` is not a variable's name"),
+        ("envs: {TRAINRIG_RANK: 0}", "`TRAINRIG_RANK`: names that begin with TRAINRIG_ are set by trainrig"),
+        ("envs: [A]", "a mapping of names to values is wanted here, not a list"),
+        ("checkpoints: {path: relative}", "`relative` is not a path in the container"),
+        ("checkpoints: {interval: 5m}", "`checkpoints` needs the key `path`"),
+        ("checkpoints: {path: /c, resume: maybe}", "`maybe` is not fresh, resume or from:RUN"),
+        ("checkpoints: {path: /c, store: 'ftp://x'}", "`ftp://x` is not the URL of a store"),
+        ("outputs: {'s3://b': 10}", "SkyPilot's `outputs: {URL: GB}` is not supported"),
+        ("budget: 0", "0 is not more than zero dollars"),
+        ("budget: lots", "an amount of US dollars is wanted here, not `lots`"),
+        ("deadline: 2026-02-01T18:00:00", "2026-02-01T18:00:00 has no time zone"),
+        ("deadline: soon", "a time such as 2026-01-31T18:00:00Z is wanted here, not `soon`"),
+        ("timeout: 10", "a duration such as 90m, 10h or 2d is wanted here, not `10`"),
+        ("timeout: 5x", "a duration such as 90m, 10h or 2d is wanted here, not `5x`"),
+        ("timeout: 800d", "800d is not between one second and a year"),
+        ("placement: {profile: fast}", "`fast` is not one of balanced, cost, speed"),
+        ("pins: {driver: latest}", "`latest` is not a version such as 12.8"),
+        (
+            "config: {docker: {run_options: []}}",
+            "`config.docker` is not supported: trainrig starts",
+        ),
+        ("api_server_access: true", "`api_server_access: true` is not supported: there is no API server"),
+        (
+            "recovery: {strategy: failover}\nresources: {job_recovery: failover}",
+            "`recovery` and `job_recovery` say the same thing",
+        ),
+    ],
+)
+def test_what_is_refused(line: str, said: str) -> None:
+    (message,) = problems(f"run: x\n{line}\n")
+    assert message.split(" ", 1)[1].startswith(said)
