@@ -15,16 +15,19 @@ from trainrig.model.events import silent
 from trainrig.tools import proc
 
 
-def docker_holds() -> dict[str, set[str]]:
+def holds(client: docker.DockerClient) -> dict[str, set[str]]:
+    return {
+        "containers": {str(c.name) for c in client.containers.list(all=True, ignore_removed=True)},
+        "networks": {str(n.name) for n in client.networks.list()},
+        "volumes": {str(v.name) for v in client.volumes.list()},
+    }
+
+
+@pytest.fixture
+def client(local_cloud: None) -> Iterator[docker.DockerClient]:
     client = docker.from_env()
-    try:
-        return {
-            "containers": {str(c.name) for c in client.containers.list(all=True, ignore_removed=True)},
-            "networks": {str(n.name) for n in client.networks.list()},
-            "volumes": {str(v.name) for v in client.volumes.list()},
-        }
-    finally:
-        client.close()
+    yield client
+    client.close()
 
 
 @pytest.fixture(scope="session")
@@ -43,11 +46,11 @@ def attached(local_cloud: None) -> Iterator[Mapping[str, str]]:
 
 
 @pytest.fixture
-def nothing_left(local_cloud: None) -> Iterator[None]:
+def nothing_left(client: docker.DockerClient) -> Iterator[None]:
     """What Docker holds with our labels is the same after the test as before it."""
-    before = docker_holds()
+    before = holds(client)
     yield
-    after = docker_holds()
+    after = holds(client)
     for kind, names in after.items():
         assert {n for n in names - before[kind] if n.startswith("tr-finetune-")} == set(), kind
 

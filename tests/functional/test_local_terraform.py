@@ -13,11 +13,13 @@ from support import local_rig
 pytestmark = [pytest.mark.docker, pytest.mark.terraform, pytest.mark.usefixtures("nothing_left")]
 
 
-def test_a_node_is_a_small_machine_of_its_own(tmp_path: Path, attached: Mapping[str, str]) -> None:
+def test_a_node_is_a_small_machine_of_its_own(
+    tmp_path: Path, attached: Mapping[str, str], client: docker.DockerClient
+) -> None:
     rig = local_rig.render(tmp_path / "rig", attach=attached)
     try:
         (node,) = rig.apply()
-        container = docker.from_env().containers.get(node.instance_id)
+        container = client.containers.get(node.instance_id)
         limits = container.attrs["HostConfig"]
         assert (limits["NanoCpus"], limits["Memory"]) == (1_000_000_000, 2 * 2**30)
         assert limits["PortBindings"]["22/tcp"][0]["HostIp"] == "127.0.0.1"
@@ -49,11 +51,13 @@ def test_three_nodes_reach_one_another(tmp_path: Path, attached: Mapping[str, st
 
 
 @pytest.mark.parametrize("how", ["kill", "pause", "remove"])
-def test_a_lost_node_is_drift_and_is_replaced(tmp_path: Path, attached: Mapping[str, str], how: str) -> None:
+def test_a_lost_node_is_drift_and_is_replaced(
+    tmp_path: Path, attached: Mapping[str, str], client: docker.DockerClient, how: str
+) -> None:
     rig = local_rig.render(tmp_path / "rig", nodes=2, attach=attached)
     try:
         before = rig.apply()
-        container = docker.from_env().containers.get(before[1].instance_id)
+        container = client.containers.get(before[1].instance_id)
         container.remove(force=True) if how == "remove" else getattr(container, how)()
         events = rig.plan_events()
         drift = [e["change"]["resource"]["resource_key"] for e in events if e["type"] == "resource_drift"]

@@ -31,14 +31,15 @@ class LocalRig:
     attach: Mapping[str, str] = field(default_factory=dict)
 
     def command(self, *arguments: str) -> list[str]:
-        return ["terraform", f"-chdir={self.root}", *arguments]
+        return ["terraform", *arguments]
 
     @property
     def env(self) -> dict[str, str]:
         return {**os.environ, **self.attach, "CHECKPOINT_DISABLE": "1", "TF_IN_AUTOMATION": "1"}
 
     def terraform(self, *arguments: str, code: int = 0) -> str:
-        done = subprocess.run(self.command(*arguments), env=self.env, capture_output=True, text=True, check=False)
+        argv = self.command(*arguments)
+        done = subprocess.run(argv, cwd=self.root, env=self.env, capture_output=True, text=True, check=False)
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 
@@ -102,7 +103,7 @@ def ssh(rig: LocalRig, node: Node, command: str) -> str:
     """Runs a command on a node, with its host key pinned."""
     known = rig.root / "known_hosts"
     known.write_text(f"[{node.ssh_address}]:{node.ssh_port} {node.host_key}\n")
-    argv = ["ssh", "-F", "none", "-o", "BatchMode=yes", "-o", f"UserKnownHostsFile={known}"]
+    argv = ["ssh", "-F", "none", "-o", "BatchMode=yes", "-o", f'UserKnownHostsFile="{known}"']
     argv += ["-o", "StrictHostKeyChecking=yes", "-i", str(rig.root.parent / f"{rig.root.name}-id_ed25519")]
     argv += ["-p", str(node.ssh_port), f"{node.ssh_user}@{node.ssh_address}", command]
     return subprocess.run(argv, check=True, capture_output=True, text=True).stdout

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import docker
 from docker.errors import APIError, DockerException, ImageNotFound
@@ -38,6 +39,12 @@ HINTS = (
 class Engine:
     client: docker.DockerClient
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.client.close()
+
     def has_image(self, reference: str) -> bool:
         try:
             self.client.images.get(reference)
@@ -67,16 +74,19 @@ class Engine:
 
 
 def connect() -> Engine:
-    """The engine that DOCKER_HOST names, else the one of this machine.
+    """The engine that DOCKER_HOST names, else the one of this machine. Used in `with`, it closes its connections.
 
     Raises:
         CredentialsMissing: it runs, and this user may not talk to it.
         PreflightFailed: it is not installed or does not run.
     """
+    client = None
     try:
         client = docker.from_env(timeout=CALL_TIMEOUT_SECONDS)
         client.ping()
     except (DockerException, OSError) as error:
+        if client is not None:
+            client.close()
         raise _unreachable(error) from error
     return Engine(client=client)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+import threading
 from typing import Any
 
 from tf.iface import Provider
@@ -19,12 +19,19 @@ VERSION = "1.0.0"
 
 
 class LocalProvider(Provider):  # type: ignore[misc]  # tf has no type information
-    @cached_property
-    def _engine(self) -> Engine:
-        return connect()
+    def __init__(self) -> None:
+        self._engine: Engine | None = None
+        self._lock = threading.Lock()
 
     def engine(self) -> Engine:
-        return self._engine
+        with self._lock:
+            if self._engine is None:
+                self._engine = connect()
+            return self._engine
+
+    def close(self) -> None:
+        if self._engine is not None:
+            self._engine.client.close()
 
     def get_model_prefix(self) -> str:
         return "trainrig_local_"

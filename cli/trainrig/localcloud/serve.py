@@ -64,3 +64,4 @@ def serve() -> Iterator[Mapping[str, str]]:
             yield {"TF_REATTACH_PROVIDERS": json.dumps(attach)}
         finally:
             server.stop(GRACE_SECONDS).wait()
+            provider.close()

@@ -17,6 +17,11 @@ def checks(account: Account) -> Iterator[Check]:  # noqa: ARG001
     except PreflightFailed as error:
         yield Check(name="docker", status="fail", detail=error.message, mend=error.hint)
         return
+    with engine:
+        yield from _checks(engine)
+
+
+def _checks(engine: Engine) -> Iterator[Check]:
     info = engine.client.info()
     yield Check(
         name="docker",

@@ -36,12 +36,13 @@ def wake(node: Node) -> None:
 
 def cut(node: Node) -> None:
     """Takes the node off its network; it runs on, and nobody reaches it."""
-    with _container(node) as container:
+    with connect() as engine, doing(f"drill {node.name}"):
+        container = engine.client.containers.get(node.instance_id)
         for name in container.attrs["NetworkSettings"]["Networks"]:
-            connect().client.networks.get(name).disconnect(container, force=True)
+            engine.client.networks.get(name).disconnect(container, force=True)
 
 
 @contextmanager
 def _container(node: Node) -> Iterator[Container]:
-    with doing(f"drill {node.name}"):
-        yield connect().client.containers.get(node.instance_id)
+    with connect() as engine, doing(f"drill {node.name}"):
+        yield engine.client.containers.get(node.instance_id)

@@ -18,9 +18,8 @@ from trainrig.model.rig import MANAGED_BY
 
 def find(account: Account, run_id: str | None = None) -> Iterator[Resource]:  # noqa: ARG001
     """Containers first: they hold the networks and volumes."""
-    engine = connect()
     filters = {"label": [f"managed-by={MANAGED_BY}", f"{RUN_ID_LABEL}={run_id}" if run_id else RUN_ID_LABEL]}
-    with doing("look for resources"):
+    with connect() as engine, doing("look for resources"):
         found = [*_containers(engine, filters), *_networks(engine, filters), *_volumes(engine, filters)]
     # A lease is extended in the nodes alone, so they speak for the network and the volumes of their run.
     ends: dict[str | None, datetime] = {}
@@ -32,16 +31,16 @@ def find(account: Account, run_id: str | None = None) -> Iterator[Resource]:  # 
 
 
 def delete(account: Account, resource: Resource) -> None:  # noqa: ARG001
-    engine = connect()
-    match resource.type:
-        case "container":
-            machine.remove_container(engine, resource.id)
-        case "network":
-            network.remove(engine, resource.id)
-        case "volume":
-            machine.remove_volume(engine, resource.id)
-        case other:
-            raise UsageError(f"local has no resource of type {other!r}")
+    with connect() as engine:
+        match resource.type:
+            case "container":
+                machine.remove_container(engine, resource.id)
+            case "network":
+                network.remove(engine, resource.id)
+            case "volume":
+                machine.remove_volume(engine, resource.id)
+            case other:
+                raise UsageError(f"local has no resource of type {other!r}")
 
 
 def _containers(engine: Engine, filters: dict[str, Any]) -> Iterator[Resource]:

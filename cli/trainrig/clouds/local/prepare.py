@@ -17,7 +17,11 @@ def prepare(run: Runner, observe: Observer) -> None:
     Raises:
         PreflightFailed: no Docker, no rights, no disk, no distribution to build from, no nested Docker.
     """
-    engine = connect()
+    with connect() as engine:
+        _prepare(engine, run, observe)
+
+
+def _prepare(engine: Engine, run: Runner, observe: Observer) -> None:
     suite = host_suite()
     missing = [r for r in (recipe.NODE, recipe.PYTHON) if not engine.has_image(r.reference(suite))]
     _require_disk(engine, image.NEEDED_GB if missing else RUN_GB)
