@@ -40,9 +40,14 @@ class _Stdio(grpc_stdio_pb2_grpc.GRPCStdioServicer):  # type: ignore[misc]
 
 @contextmanager
 def serve() -> Iterator[Mapping[str, str]]:
-    """Yields what Terraform's environment needs to find the provider."""
+    """Yields what Terraform's environment needs to find the provider.
+
+    Leaving it waits for creates that are under way, also those of a Terraform that was killed: what they make is there
+    to be swept afterwards, and nothing comes later.
+    """
     provider = LocalProvider()
-    server = grpc.server(futures.ThreadPoolExecutor(WORKERS, thread_name_prefix="local-provider"))
+    workers = futures.ThreadPoolExecutor(WORKERS, thread_name_prefix="local-provider")
+    server = grpc.server(workers)
     tfplugin_pb2_grpc.add_ProviderServicer_to_server(ProviderServicer(provider), server)
     grpc_controller_pb2_grpc.add_GRPCControllerServicer_to_server(_Controller(), server)
     grpc_stdio_pb2_grpc.add_GRPCStdioServicer_to_server(_Stdio(), server)
@@ -64,4 +69,5 @@ def serve() -> Iterator[Mapping[str, str]]:
             yield {"TF_REATTACH_PROVIDERS": json.dumps(attach)}
         finally:
             server.stop(GRACE_SECONDS).wait()
+            workers.shutdown()
             provider.close()
