@@ -147,7 +147,7 @@ def _report(error: errors.RigError, argv: Sequence[str]) -> None:
 
     console = Console()
     console.error(f"error: {errors.render(error)}")
-    if _wants_json(argv):
+    if _wants_json(argv) and not error.documented:
         console.document(errors.document(error), line=True)
 
 

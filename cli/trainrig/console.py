@@ -61,24 +61,35 @@ class Console:
         """An observer that draws bars on a terminal, prints plain lines elsewhere, and sends log lines to stdout in
         text format and to stderr otherwise (stdout then carries the document alone)."""
         if self.quiet or not sys.stderr.isatty():
-            yield self._plain
+            yield _Lines(self)
             return
         from trainrig.progress import bars
 
         with bars(self) as observer:
             yield observer
 
-    def _plain(self, event: Event) -> None:
-        match event:
-            case LogLine():
-                self.log_line(event)
-            case Progress() if self.verbose or not event.total or event.done == event.total:
-                self.say(f"{event.phase}: {f'{event.node}: ' if event.node else ''}{event.message}")
-            case Progress():
-                pass
-
     def log_line(self, line: LogLine) -> None:
         if self.format == "text":
             self.data(line.text)
         else:
             self.say(line.text)
+
+
+class _Lines:
+    """Progress as plain lines, for files and pipes: each message once, of a count only the last unless `verbose`."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._last: dict[tuple[str, str | None], str] = {}
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case LogLine():
+                self._console.log_line(event)
+            case Progress():
+                key = (event.phase, event.node)
+                counting = bool(event.total) and event.done < event.total
+                if self._last.get(key) == event.message or (counting and not self._console.verbose):
+                    return
+                self._last[key] = event.message
+                self._console.say(f"{event.phase}: {f'{event.node}: ' if event.node else ''}{event.message}")

@@ -62,6 +62,7 @@ class RigError(Exception):
         self.hint = hint
         self.where = where
         self.details: Mapping[str, object] = details or {}
+        self.documented = False  # True: a document on stdout has said it already
 
 
 class SpecInvalid(RigError):

@@ -130,14 +130,16 @@ def scan(directory: Path) -> dict[str, FileEntry]:
     found = {}
     for path in sorted(directory.rglob("*")):
         if path.is_file() and not path.is_symlink():
-            digest = hashlib.sha256()
-            with path.open("rb") as f:
-                while block := f.read(_BLOCK):
-                    digest.update(block)
-            found[path.relative_to(directory).as_posix()] = FileEntry(
-                sha256=digest.hexdigest(), size=path.stat().st_size
-            )
+            found[path.relative_to(directory).as_posix()] = entry(path)
     return found
+
+
+def entry(path: Path) -> FileEntry:
+    digest = hashlib.sha256()
+    with path.open("rb") as f:
+        while block := f.read(_BLOCK):
+            digest.update(block)
+    return FileEntry(sha256=digest.hexdigest(), size=path.stat().st_size)
 
 
 def _link(source: Path, target: Path) -> None:

@@ -35,13 +35,14 @@ class Holder:
 
 @contextlib.contextmanager
 def hold(directory: Path, verb: str, *, wait_seconds: float = 0) -> Iterator[None]:
-    """The right to change the rig of this directory.
+    """The right to change the rig of this directory; a process that has it may take it again for a part of its work.
 
     Raises:
         RigBusy: somebody else has it; the error says who.
     """
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    lock = FileLock(directory / LOCK, mode=0o600)
+    # One object a process and file, whichever thread asks: taking it again counts, and does not wait for itself.
+    lock = FileLock(directory / LOCK, mode=0o600, thread_local=False, is_singleton=True)
     try:
         lock.acquire(timeout=wait_seconds)
     except Timeout:
@@ -51,6 +52,12 @@ def hold(directory: Path, verb: str, *, wait_seconds: float = 0) -> Iterator[Non
             hint="wait for it, or stop it with one SIGINT and wait for its end",
             details=asdict(current) if current else {},
         ) from None
+    if lock.lock_counter > 1:
+        try:
+            yield
+        finally:
+            lock.release()
+        return
     note = directory / NOTE
     try:
         mine = Holder(

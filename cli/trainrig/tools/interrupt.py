@@ -27,6 +27,11 @@ def requested() -> bool:
     return _requested.is_set()
 
 
+def acknowledge() -> None:
+    """The stop is being carried out: the work that carries it out is not interrupted by it."""
+    _requested.clear()
+
+
 @contextlib.contextmanager
 def handled() -> Iterator[None]:
     """Within it the three signals raise Interrupted, at once outside of shields. Nests; a no-op off the main thread."""

@@ -108,6 +108,25 @@ def kill_group(pid: int, sig: signal.Signals = signal.SIGKILL) -> None:
         os.killpg(pid, sig)
 
 
+def detach(command: Command, log: Path) -> int:
+    """Starts a process that outlives us, in a session of its own, talking into `log`; returns its id."""
+    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        process = subprocess.Popen(
+            [find(command.argv[0]), *command.argv[1:]],
+            cwd=command.cwd,
+            env=environment(command.env),
+            stdin=subprocess.DEVNULL,
+            stdout=descriptor,
+            stderr=descriptor,
+            start_new_session=True,
+        )
+    finally:
+        os.close(descriptor)
+    process.returncode = 0  # nobody waits for it; without this Python warns when the object goes
+    return process.pid
+
+
 class Stream:
     """A child whose stdout is read line by line while it runs; stderr is kept, its tail shown on failure."""
 
