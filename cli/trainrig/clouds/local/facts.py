@@ -42,6 +42,7 @@ FACTS = CloudFacts(
     apply_deadline_seconds=180,
     interruptible_creates=True,
     preemption_notice_seconds=30,
+    quiet_seconds=1,
     address_hour_usd=Decimal(0),
     disk_gb_month_usd=Decimal(0),
 )

@@ -1,0 +1,91 @@
+"""Brings the checkpoints of a running job into the rig's store, over the rig's own SSH, while it runs.
+
+This is the way of rigs without a bucket. A checkpoint counts once it is committed; one that the job is still writing
+changes under the copy, is noticed by its checksums, and is taken in the next round.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+from trainrig.errors import CommandFailed, RigBusy
+from trainrig.lifecycle import collect
+from trainrig.model.clock import utc_now
+from trainrig.model.events import Observer, Progress, silent
+from trainrig.store.checkpoint_dir import CheckpointDir
+from trainrig.tools.ssh import Ssh
+
+SHORTEST_PAUSE_SECONDS = 3.0
+# A round takes a share of the node's network and disk: at most a tenth of the time goes into copying.
+PAUSE_PER_ROUND = 10
+
+
+class CheckpointSync:
+    """Commits in a thread of its own between `start` and `stop`."""
+
+    def __init__(
+        self,
+        ssh: Ssh,
+        store: CheckpointDir,
+        *,
+        staging: Path,
+        run_id: str,
+        generation: int,
+        keep: int,
+        observe: Observer,
+    ) -> None:
+        self._ssh = ssh
+        self._store = store
+        self._staging = staging
+        self._run_id = run_id
+        self._generation = generation
+        self._keep = keep
+        self._observe = observe
+        self._wake = threading.Event()
+        self._stopped = False
+        self._round_lock = threading.Lock()
+        self._thread = threading.Thread(target=self._loop, name=f"checkpoints-{run_id}", daemon=True)
+        self.committed = 0  # by this object, not by earlier generations
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """No more rounds; waits for the one that runs."""
+        self._stopped = True
+        self._wake.set()
+        self._thread.join()
+
+    def commit_now(self) -> bool:
+        """One round, now, by the caller: after a save signal, or when the job has ended. True: something was new.
+
+        Raises:
+            CommandFailed: a node does not answer, or the job is still writing.
+            RigBusy: a later generation has taken over.
+        """
+        with self._round_lock:
+            if not collect.collect_checkpoints(self._ssh, self._staging, silent):
+                return False
+            manifest = self._store.commit(
+                self._staging, run_id=self._run_id, generation=self._generation, now=utc_now()
+            )
+            if manifest is None:
+                return False
+            self._store.prune(self._keep)
+            self.committed += 1
+        self._observe(Progress(phase="run", message=f"checkpoint {manifest.id} is safe"))
+        return True
+
+    def _loop(self) -> None:
+        while not self._stopped:
+            began = time.monotonic()
+            try:
+                self.commit_now()
+            except CommandFailed:
+                pass  # the watcher notices a lost node; a checkpoint in the making is taken next time
+            except RigBusy as error:
+                self._observe(Progress(phase="run", message=error.message))
+                return
+            self._wake.wait(max(SHORTEST_PAUSE_SECONDS, PAUSE_PER_ROUND * (time.monotonic() - began)))

@@ -1,0 +1,51 @@
+"""Turns a placed job into an order for apply: who the rig is, and how each candidate's root is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from trainrig.lifecycle import pins
+from trainrig.lifecycle.apply import Order
+from trainrig.lifecycle.caller import ssh_ingress
+from trainrig.lifecycle.render_rig import render_rig
+from trainrig.lifecycle.rig_request import rig_request
+from trainrig.model.environment import Environment
+from trainrig.model.job import Job
+from trainrig.model.placement import Candidate
+from trainrig.model.rig import RigIdentity
+from trainrig.store.workdir import RigDir
+from trainrig.tools import ssh
+
+
+def order_of(
+    job: Job,
+    environment: Environment,
+    candidates: Sequence[Candidate],
+    *,
+    identity: RigIdentity,
+    rig: RigDir,
+    generation: int = 1,
+) -> Order:
+    """`candidates` in the order in which they are tried."""
+    lock = pins.load_lock(job)
+
+    def make_root(candidate: Candidate, root: Path, attempt: str) -> None:
+        request = rig_request(
+            job,
+            environment,
+            candidate,
+            identity=identity,
+            ssh_public_key=ssh.make_key(rig.path),
+            ssh_ingress_cidrs=ssh_ingress(environment, candidate.offer.cloud),
+            lock=lock,
+        )
+        render_rig(request, job=job, environment=environment, out=root, attempt=attempt)
+
+    return Order(
+        identity=identity,
+        candidates=tuple(candidates),
+        make_root=make_root,
+        generation=generation,
+        details={"job": job.name, "job_digest": job.digest},
+    )

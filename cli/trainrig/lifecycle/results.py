@@ -1,0 +1,57 @@
+"""What a job's outputs were, as the run's last document says it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from trainrig.store.checkpoint_dir import entry, scan
+
+METRICS = "metrics"
+JSON_LIMIT_BYTES = 256 * 1024
+
+
+def outputs_document(outputs: Mapping[str, Path]) -> dict[str, Any]:
+    """Name -> content of a small JSON file, else `{bytes, sha256}` of a file, or `{files, bytes}` of a directory.
+
+    It says nothing of this machine and this moment: two runs that made the same make the same document.
+    """
+    return {name: _describe(path) for name, path in sorted(outputs.items())}
+
+
+def metrics_of(outputs: Mapping[str, Path]) -> dict[str, Any]:
+    """The job's metrics: the JSON object that it wrote as its output `metrics`, else as `metrics.json`."""
+    candidates = [p for name, p in outputs.items() if name == METRICS]
+    candidates += [p / "metrics.json" for p in outputs.values() if p.is_dir()]
+    for path in candidates:
+        file = path / "metrics.json" if path.is_dir() else path
+        value = _json(file)
+        if isinstance(value, dict):
+            return value
+    return {}
+
+
+def _describe(path: Path) -> Any:
+    if path.is_file():
+        value = _json(path)
+        if value is not None:
+            return value
+        content = entry(path)
+        return {"bytes": content.size, "sha256": content.sha256}
+    files = scan(path)
+    return {
+        "bytes": sum(f.size for f in files.values()),
+        "files": {name: _json(path / name) or {"bytes": f.size, "sha256": f.sha256} for name, f in files.items()},
+    }
+
+
+def _json(path: Path) -> Any:
+    """The content of a small JSON file; None when it is something else."""
+    if path.suffix != ".json" or not path.is_file() or path.stat().st_size > JSON_LIMIT_BYTES:
+        return None
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return None

@@ -1,0 +1,113 @@
+"""What the steps of one run share inside one process. Everything that must outlive it is in the journal or on disk."""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trainrig import settings
+from trainrig.errors import RigUnknown
+from trainrig.lifecycle import context as contexts
+from trainrig.model.codec import build
+from trainrig.model.environment import Environment
+from trainrig.model.events import Observer
+from trainrig.model.job import Job
+from trainrig.model.placement import Placement
+from trainrig.model.rig import RigIdentity
+from trainrig.render.job_document import plain
+from trainrig.reports import placement_json
+from trainrig.store.checkpoint_dir import CheckpointDir
+from trainrig.store.journal import Journal
+from trainrig.store.workdir import RigDir, write_atomic
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunContext:
+    """`stop` asks the steps to end early and safely; `observe` hears what happens."""
+
+    identity: RigIdentity
+    job: Job
+    environment: Environment
+    placement: Placement
+    observe: Observer
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def run_id(self) -> str:
+        return self.identity.run_id
+
+    @property
+    def rig(self) -> RigDir:
+        return RigDir.of(settings.home(), self.identity)
+
+    @property
+    def checkpoints(self) -> CheckpointDir:
+        return CheckpointDir(self.rig.path / "checkpoints")
+
+    @property
+    def outputs(self) -> Path:
+        return self.rig.path / "outputs"
+
+    @property
+    def logs(self) -> Path:
+        """One file a rank, kept after the rig is gone."""
+        return self.rig.path / "logs"
+
+    def opened(self) -> AbstractContextManager[contexts.Context]:
+        """The rig's context for one step: a SQLite connection belongs to the thread that opened it."""
+        opened: AbstractContextManager[contexts.Context] = contexts.opened(self.environment, observe=self.observe)
+        return opened
+
+
+def save(context: RunContext) -> None:
+    """Writes down what `load` needs, before anything is asked of a cloud.
+
+    Of secrets only references are written; one that was given as a value is looked for in the environment variable of
+    its name by whoever goes on with the run.
+    """
+    rig = context.rig
+    rig.create()
+    documents = {
+        rig.job: {**plain(context.job), "secrets": _references(context.job)},
+        rig.path / "environment.json": plain(context.environment),
+        rig.placement: placement_json.to_document(context.placement),
+    }
+    for path, document in documents.items():
+        write_atomic(path, (json.dumps(document, indent=1) + "\n").encode())
+
+
+def _references(job: Job) -> dict[str, str]:
+    return {n: f"env:{n}" if r.startswith("value:") else r for n, r in sorted(job.secrets.items())}
+
+
+def load(home: Path, name_or_run_id: str, observe: Observer) -> RunContext:
+    """A run that an earlier process began.
+
+    Raises:
+        RigUnknown: no such run, or what it needs to go on is not on this machine.
+    """
+    journal = Journal(home)
+    try:
+        identity = journal.find(name_or_run_id).identity
+    finally:
+        journal.close()
+    rig = RigDir.of(home, identity)
+    try:
+        job = json.loads(rig.job.read_text(encoding="utf-8"))
+        environment = json.loads((rig.path / "environment.json").read_text(encoding="utf-8"))
+        placement = json.loads(rig.placement.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise RigUnknown(
+            f"{identity.name} was not started by trainrig run, or its folder is gone: {error.filename}",
+            hint=f"trainrig destroy --run-id {identity.run_id} removes what may be left of it",
+        ) from None
+    return RunContext(
+        identity=identity,
+        job=build(Job, job),
+        environment=build(Environment, environment),
+        placement=placement_json.from_document(placement),
+        observe=observe,
+    )

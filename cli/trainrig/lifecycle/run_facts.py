@@ -1,0 +1,133 @@
+"""What is known about a run, gathered from its journal, its ledger and its cloud, for recovery/decide.py."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+from trainrig.errors import RigError, RigUnknown
+from trainrig.lifecycle.context import Context
+from trainrig.lifecycle.run_context import RunContext
+from trainrig.model.offer import Market
+from trainrig.model.placement import Candidate, Placement
+from trainrig.recovery.facts import Facts, Limits, Observation
+from trainrig.store import ledger
+from trainrig.store.journal import Attempt, AttemptState, Happening
+
+LOOK_FILE = "look.tfplan"
+
+
+def facts(
+    context: Context, run: RunContext, generation: int, observation: Observation, *, exit_code: int | None = None
+) -> Facts:
+    """One look at the run, now."""
+    rig = context.journal.rig(run.run_id)
+    happened = context.journal.happenings(run.run_id)
+    chosen = run.placement.chosen
+    hours = run.job.expected_hours or (chosen.expected_hours if chosen and run.job.deadline else None)
+    return Facts(
+        now=context.now(),
+        started_at=rig.created_at,
+        observation=observation,
+        job_exit_code=exit_code,
+        silent_seconds=60 if observation is Observation.SILENT else 0,
+        recoveries=generation - 1,
+        recoveries_without_progress=_without_progress(happened),
+        setup_failures=_setup_failures(happened, observation),
+        spent_usd=ledger.cost(context.journal, run.run_id, context.now()),
+        work_hours=hours,
+        work_left_hours=hours,  # until the job says how far it is, the cautious reading
+        market=_market(context, run.run_id),
+        limits=Limits(
+            budget_usd=run.job.budget_usd or run.environment.budget_run_usd,
+            deadline=run.job.deadline,
+            max_recoveries=run.job.recovery.max_recoveries,
+            on_exit_codes=frozenset(run.job.recovery.on_exit_codes),
+        ),
+    )
+
+
+def asked(known: Facts, *, alive: bool) -> Facts:
+    return replace(known, nodes_alive=alive)
+
+
+def gone(context: Context, run: RunContext, attempt: Attempt) -> bool | None:
+    """Whether the cloud says that a node of the attempt is gone; None when it does not say."""
+    root = run.rig.attempt(attempt.generation, attempt.number)
+    try:
+        with context.terraform(root, attempt.cloud) as terraform:
+            if not terraform.plan(out=LOOK_FILE).ok:
+                return None
+            plan = terraform.show_plan(LOOK_FILE)
+    except RigError:
+        return None
+    return plan.count("create", "replace") > 0
+
+
+def cancelled(context: Context, run_id: str) -> bool:
+    return bool(context.journal.rig(run_id).details.get("cancel"))
+
+
+def living(context: Context, run_id: str, generation: int) -> Attempt:
+    """The attempt of a generation that came up.
+
+    Raises:
+        RigUnknown: there is none.
+    """
+    for attempt in reversed(context.journal.attempts(run_id)):
+        if attempt.generation == generation and attempt.state is AttemptState.UP:
+            return attempt
+    raise RigUnknown(f"run {run_id} has no rig of generation {generation}")
+
+
+def candidate_of(placement: Placement, attempt: Attempt) -> Candidate:
+    """The candidate that an attempt was made on."""
+    key = (attempt.cloud, attempt.region, attempt.zone, attempt.instance_type, attempt.market)
+    for c in placement.candidates:
+        if (c.offer.cloud, c.offer.region, c.offer.zone, c.offer.instance_type, c.offer.market) == key:
+            return c
+    raise RigUnknown(f"attempt {attempt.generation}-{attempt.number} is on no candidate of the placement")
+
+
+def candidates(context: Context, run: RunContext, market: Market | None) -> tuple[Candidate, ...]:
+    """The approved candidates in their order, those of the market that is asked for first, and where this run has just
+    lost a rig last: the place that took a node back is the likeliest to do it again."""
+    lost = [(a.cloud, a.region, a.zone) for a in context.journal.attempts(run.run_id)][-1:]
+
+    def key(c: Candidate) -> tuple[bool, bool]:
+        place = (c.offer.cloud, c.offer.region, c.offer.zone)
+        return (market is not None and c.offer.market is not market, place in lost)
+
+    return tuple(sorted(run.placement.candidates, key=key))
+
+
+def _without_progress(happened: tuple[Happening, ...]) -> int:
+    """Ends of the job in a row, the last included, that no committed checkpoint came before."""
+    count = 0
+    for h in reversed(happened):
+        if h.kind == "job_ended":
+            if h.data["checkpoints"]:
+                break
+            count += 1
+    return count
+
+
+def _setup_failures(happened: tuple[Happening, ...], observation: Observation) -> int:
+    """Rigs in a row, this one included, that never started the job."""
+    if observation is not Observation.SETUP_FAILED:
+        return 0
+    count = 1
+    for h in reversed(happened):
+        if h.kind == "job_started":
+            break
+        count += h.kind == "recovery"
+    return count
+
+
+def _market(context: Context, run_id: str) -> Market:
+    attempts = context.journal.attempts(run_id)
+    return attempts[-1].market if attempts else Market.ON_DEMAND
+
+
+def cost(context: Context, run_id: str) -> Decimal:
+    return ledger.cost(context.journal, run_id, context.now())

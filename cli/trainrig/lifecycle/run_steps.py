@@ -1,0 +1,297 @@
+"""The steps of a run. Each can be taken again after a crash, wherever in it the crash was, and does nothing twice.
+
+A step returns a JSON object with `kind`; an expected failure is a result, so that the workflow can act on it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from trainrig import errors
+from trainrig.clouds import registry
+from trainrig.lifecycle import apply, collect, configure, deliver, job_control, job_image, results, run_facts
+from trainrig.lifecycle.checkpoint_sync import CheckpointSync
+from trainrig.lifecycle.context import Context
+from trainrig.lifecycle.destroy import prove_gone
+from trainrig.lifecycle.log_files import LogFiles
+from trainrig.lifecycle.order import order_of
+from trainrig.lifecycle.run_context import RunContext
+from trainrig.lifecycle.secret_values import secret_values
+from trainrig.lifecycle.watch import Hooks, watch
+from trainrig.model.events import Progress
+from trainrig.model.node import Node
+from trainrig.model.offer import Market
+from trainrig.model.rig import RigState
+from trainrig.recovery.decide import decide
+from trainrig.recovery.facts import AskCloud, Fail, Finish, Observation, Replace, RestartJob, Stop
+from trainrig.render.launch import Launch
+from trainrig.store.journal import Attempt
+from trainrig.tools import ssh as ssh_tool
+from trainrig.tools.ssh import Ssh
+
+Seen = Mapping[str, Any]
+
+
+def bring_up(run: RunContext, generation: int, market: Market | None) -> dict[str, Any]:
+    """A rig of this generation: `up`, `interrupted`, or `refused` with the error."""
+    with run.opened() as context:
+        if run.stop.is_set():
+            return {"kind": "interrupted"}
+        try:
+            apply.apply(
+                context,
+                order_of(
+                    run.job,
+                    run.environment,
+                    run_facts.candidates(context, run, market),
+                    identity=run.identity,
+                    rig=run.rig,
+                    generation=generation,
+                ),
+            )
+        except errors.Interrupted:
+            return {"kind": "interrupted"}
+        except errors.RigError as error:
+            return {"kind": "refused", "error": as_result(error)}
+    return {"kind": "up"}
+
+
+def launch(run: RunContext, generation: int) -> dict[str, Any]:
+    """Configures the nodes, brings what the job needs and starts it: `launched`, `interrupted`, `setup_failed`."""
+    with run.opened() as context:
+        if run.stop.is_set():
+            return {"kind": "interrupted"}
+        attempt = run_facts.living(context, run.run_id, generation)
+        context.journal.set_state(run.run_id, RigState.CONFIGURING)
+        run.checkpoints.fence(generation)
+        try:
+            start = _launch_of(run, attempt, generation)
+            ssh = configure.configure(run.rig.path, run.job, start.offer, attempt.node_list, start.image, run.observe)
+            try:
+                deliver.deliver(ssh, start, run.observe)
+                _restore(run, ssh)
+                job_control.start(ssh, start, run.observe)
+            finally:
+                ssh.close()
+        except errors.ConfigureFailed as error:
+            return {"kind": "setup_failed", "error": as_result(error)}
+        except errors.CommandFailed as error:
+            failed = errors.ConfigureFailed(error.message, hint=error.hint, details=error.details)
+            return {"kind": "setup_failed", "error": as_result(failed)}
+        context.journal.append(run.run_id, "job_started", {"generation": generation})
+        context.journal.set_state(run.run_id, RigState.RUNNING)
+    return {"kind": "launched"}
+
+
+def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
+    """Follows the job to its end: `done`, `failed`, `lost`, `policy`, `cancelled`."""
+    with run.opened() as context:
+        attempt = run_facts.living(context, run.run_id, generation)
+        ssh = ssh_tool.connect(run.rig.path, attempt.node_list)
+        log = LogFiles(run.logs, run.observe, generation=generation)
+        sync = _sync(run, ssh, generation)
+        sync.start()
+
+        def first_checkpoint() -> None:
+            wanted = context.journal.rig(run.run_id).details.get("drill")
+            if wanted and not _happened(context, run.run_id, "drill"):
+                context.journal.append(run.run_id, "drill", {"generation": generation})
+                preempt(context, attempt, attempt.node_list[0])
+                run.observe(Progress(phase="run", message="preempted on purpose", node=attempt.node_list[0].name))
+
+        def tick() -> bool:
+            log.flush()
+            return run.stop.is_set() or run_facts.cancelled(context, run.run_id)
+
+        try:
+            seen = watch(
+                ssh,
+                sync,
+                log,
+                Hooks(
+                    facts=lambda: run_facts.facts(context, run, generation, Observation.HEALTHY),
+                    cancelled=tick,
+                    gone=lambda: run_facts.gone(context, run, attempt),
+                    committed=first_checkpoint,
+                ),
+                cursors=log.cursors,
+            )
+            sync.stop()
+            if seen.kind in {"policy", "cancelled"}:
+                job_control.stop(ssh, run.observe)
+            if seen.kind != "lost":
+                _last_commit(sync)
+        finally:
+            sync.stop()
+            log.close()
+            ssh.close()
+        context.journal.append(
+            run.run_id,
+            "job_ended",
+            {
+                "generation": generation,
+                "kind": seen.kind,
+                "exit_code": seen.exit_code,
+                "reason": seen.reason,
+                "checkpoints": sync.committed,
+            },
+        )
+    return {"kind": seen.kind, "exit_code": seen.exit_code, "limit": seen.limit, "reason": seen.reason}
+
+
+def next_step(run: RunContext, generation: int, seen: Seen) -> dict[str, Any]:
+    """What follows: `{do: end|replace|restart, end: {...}}`; `alive`: the nodes can still be asked for outputs."""
+    if run.stop.is_set() or seen["kind"] in {"interrupted", "cancelled"}:
+        return _end("cancelled", alive=seen["kind"] in {"cancelled", "launched"})
+    if seen["kind"] == "refused":
+        return _end("refused", error=seen["error"])
+    if seen["kind"] == "policy":
+        return _end("policy", alive=True, limit=seen["limit"], reason=seen["reason"])
+    with run.opened() as context:
+        attempt = run_facts.living(context, run.run_id, generation)
+        observation = {
+            "done": Observation.JOB_DONE,
+            "failed": Observation.JOB_FAILED,
+            "lost": Observation.SILENT,
+            "setup_failed": Observation.SETUP_FAILED,
+        }[seen["kind"]]
+        facts = run_facts.facts(context, run, generation, observation, exit_code=seen.get("exit_code"))
+        action = decide(facts)
+        if isinstance(action, AskCloud):
+            gone = run_facts.gone(context, run, attempt)
+            # A cloud that does not answer leaves the job's own word, or the silence, as the best evidence.
+            alive = not gone if gone is not None else observation is Observation.JOB_FAILED
+            action = decide(run_facts.asked(facts, alive=alive))
+        run.observe(Progress(phase="recover", message=_said(action)))
+        match action:
+            case Finish():
+                return _end("done", alive=True)
+            case Fail():
+                return _end("failed", alive=True, exit_code=action.job_exit_code, reason=seen.get("reason", ""))
+            case Stop():
+                ended = _end("policy", alive=False, limit=action.limit, reason=action.reason)
+                if "error" in seen:
+                    ended["end"]["error"] = seen["error"]
+                return ended
+            case RestartJob():
+                return {"do": "restart"}
+            case Replace():
+                context.journal.append(run.run_id, "recovery", {"generation": generation, "reason": action.reason})
+                return {"do": "replace", "market": action.market}
+            case _:
+                # Silence that ended in nothing: the node answered again, or nobody knows.
+                return {"do": "replace", "market": None}
+
+
+def release_rig(run: RunContext) -> dict[str, Any]:
+    """Destroys the rig and proves it, before the next one: two of a run never exist at once."""
+    with run.opened() as context:
+        context.journal.set_state(run.run_id, RigState.RECOVERING)
+        proof = prove_gone(context, context.journal.rig(run.run_id))
+        return {"kind": "released", "clean": proof.clean, "doubts": list(proof.doubts)}
+
+
+def collect_results(run: RunContext, generation: int) -> dict[str, Any]:
+    """Fetches and checks the outputs while the nodes are there."""
+    with run.opened() as context:
+        attempt = run_facts.living(context, run.run_id, generation)
+        context.journal.set_state(run.run_id, RigState.COLLECTING)
+        ssh = ssh_tool.connect(run.rig.path, attempt.node_list)
+        try:
+            found = collect.collect_outputs(ssh, run.job, run.outputs, run.observe)
+        except errors.CommandFailed as error:
+            return {"kind": "uncollected", "reason": error.message, "outputs": {}, "metrics": {}}
+        finally:
+            ssh.close()
+    return {
+        "kind": "collected",
+        "outputs": results.outputs_document(found),
+        "metrics": results.metrics_of(found),
+    }
+
+
+def tear_down(run: RunContext) -> dict[str, Any]:
+    """Destroys what is left and proves it."""
+    with run.opened() as context:
+        rig = context.journal.rig(run.run_id)
+        proof = prove_gone(context, rig)
+        state = RigState.DESTROYED if proof.clean else RigState.FAILED
+        context.journal.set_state(run.run_id, state, clean=proof.clean, reason="; ".join(proof.doubts))
+    return {"kind": "destroyed", "clean": proof.clean, "doubts": list(proof.doubts), "resources": len(proof.fates)}
+
+
+def preempt(context: Context, attempt: Attempt, node: Node, *, notice: bool = False) -> None:
+    registry.drill(attempt.cloud).preempt(context.account(attempt.cloud, (attempt.region,)), node, notice=notice)
+
+
+def as_result(error: errors.RigError) -> dict[str, Any]:
+    return {**errors.document(error), "exit_code": error.exit_code}
+
+
+def _launch_of(run: RunContext, attempt: Attempt, generation: int) -> Launch:
+    offer = run_facts.candidate_of(run.placement, attempt).offer
+    return Launch(
+        job=replace(run.job, secrets=secret_values(run.job, os.environ)),
+        nodes=attempt.node_list,
+        offer=offer,
+        image=job_image.image_of(run.job, attempt.cloud),
+        rig=run.identity.name,
+        run_id=run.run_id,
+        generation=generation,
+        grace_seconds=registry.facts(attempt.cloud).preemption_notice_seconds,
+    )
+
+
+def _restore(run: RunContext, ssh: Ssh) -> None:
+    newest, skipped = run.checkpoints.newest()
+    for words in skipped:
+        run.observe(Progress(phase="deliver", message=f"passed over: {words}"))
+    if newest is not None:
+        collect.restore_checkpoints(ssh, newest.files, run.observe)
+        run.observe(Progress(phase="deliver", message=f"resume from checkpoint {newest.manifest.id}"))
+
+
+def _sync(run: RunContext, ssh: Ssh, generation: int) -> CheckpointSync:
+    return CheckpointSync(
+        ssh,
+        run.checkpoints,
+        staging=run.rig.path / "staging" / str(generation),
+        run_id=run.run_id,
+        generation=generation,
+        keep=run.job.checkpoints.keep if run.job.checkpoints else 3,
+        observe=run.observe,
+    )
+
+
+def _last_commit(sync: CheckpointSync) -> None:
+    try:
+        sync.commit_now()
+    except errors.CommandFailed:
+        return  # a node died right after its job ended; what was committed before stands
+
+
+def _happened(context: Context, run_id: str, kind: str) -> bool:
+    return any(h.kind == kind for h in context.journal.happenings(run_id))
+
+
+def _end(kind: str, *, alive: bool = False, **more: Any) -> dict[str, Any]:
+    return {"do": "end", "end": {"kind": kind, "alive": alive, **more}}
+
+
+def _said(action: object) -> str:
+    match action:
+        case Finish():
+            return "the job is done"
+        case Fail():
+            return f"the job failed with exit code {action.job_exit_code}"
+        case Stop():
+            return f"stop: {action.reason}"
+        case Replace():
+            return f"replace the rig: {action.reason}"
+        case RestartJob():
+            return "start the job again on the same nodes"
+        case _:
+            return "replace the rig: nobody can say whether its nodes live"
