@@ -77,7 +77,8 @@ def apply(context: Context, order: Order) -> Up:
     """
     directory = context.rig_dir(order.identity)
     with interrupt.handled(), locks.hold(directory.path, "apply"):
-        rig = context.journal.intend(order.identity, details=order.details)
+        where = {"environment_source": context.environment.source}
+        rig = context.journal.intend(order.identity, details={**where, **order.details})
         up = _already_up(context, rig, order)
         if up:
             return up

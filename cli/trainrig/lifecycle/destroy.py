@@ -12,12 +12,35 @@ from datetime import datetime
 from trainrig.errors import RigUnknown
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.reap import Place, Reaped, look, places_of, reap, reap_once
+from trainrig.lifecycle.rig_environment import in_own_environment
 from trainrig.lifecycle.teardown import Teardown, remove
 from trainrig.model.proof import Fate, How, Proof
 from trainrig.model.rig import RigIdentity, RigState
 from trainrig.store import ledger, locks
 from trainrig.store.journal import AttemptState, Rig
 from trainrig.tools import interrupt
+
+
+def destroy_named(context: Context, name: str, environment: str | None) -> tuple[Proof, ...]:
+    """Destroys the rig of that name or run id; where the journal has none, the runs whose resources bear the name.
+
+    Raises:
+        RigUnknown: neither knows it.
+    """
+    try:
+        rig = context.journal.find(name)
+    except RigUnknown:
+        return tuple(destroy_by_label(context, run_id, name=name) for run_id in run_ids_by_label(context, name))
+    return (destroy(in_own_environment(context, rig, environment), rig),)
+
+
+def destroy_run(context: Context, run_id: str, environment: str | None) -> tuple[Proof, ...]:
+    """Destroys a run, known here or not. Absent is done."""
+    try:
+        rig = context.journal.rig(run_id)
+    except RigUnknown:
+        return (destroy_by_label(context, run_id),)
+    return (destroy(in_own_environment(context, rig, environment), rig),)
 
 
 def destroy(context: Context, rig: Rig, *, wait_seconds: float = 0) -> Proof:

@@ -89,6 +89,7 @@ class ResourceDrifted:
 
     address: str
     type: str
+    id: str
     gone: bool
     changed: tuple[str, ...]
 
@@ -138,7 +139,11 @@ def _kind(actions: list[str]) -> Kind:
 def _drift(resource: Mapping[str, Any]) -> ResourceDrifted:
     change = _change(resource)
     return ResourceDrifted(
-        address=change.address, type=change.type, gone=change.kind == "delete", changed=change.changed
+        address=change.address,
+        type=change.type,
+        id=str((change.before or {}).get("id", change.address)),
+        gone=change.kind == "delete",
+        changed=change.changed,
     )
 
 

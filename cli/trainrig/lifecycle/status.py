@@ -1,0 +1,102 @@
+"""What is known of a rig, told as it is: a state that a killed process left behind is not taken at its word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from trainrig.errors import RigError
+from trainrig.lifecycle.context import Context
+from trainrig.lifecycle.reap import Place, look
+from trainrig.model.node import Node
+from trainrig.model.rig import RigState
+from trainrig.model.status import AttemptStatus, NodeStatus, RigStatus
+from trainrig.store import ledger, locks
+from trainrig.store.journal import Attempt, AttemptState, Rig
+from trainrig.tools import leftover
+
+WORKING = {RigState.APPLYING, RigState.DESTROYING}
+
+
+def status(context: Context, rig: Rig, *, ask_cloud: bool = False) -> RigStatus:
+    """With `ask_cloud`, every node is looked for in the cloud's inventory."""
+    now = context.now()
+    attempts = context.journal.attempts(rig.run_id)
+    directory = context.rig_dir(rig.identity)
+    holder = locks.holder(directory.path) if locks.held(directory.path) else None
+    state, notes = _truth(context, rig, attempts, busy=holder is not None)
+    if not rig.clean and rig.identity.expires_at < now:
+        notes.append(f"its lease is over: trainrig destroy {rig.name}")
+    nodes = tuple(n for a in attempts if a.state is AttemptState.UP for n in a.node_list)
+    seen = _seen(context, rig, attempts, notes) if ask_cloud and nodes else None
+    charges = {(c.generation, c.number): c for c in ledger.charges(context.journal, rig.run_id)}
+    return RigStatus(
+        name=rig.name,
+        run_id=rig.run_id,
+        owner=rig.identity.owner,
+        environment=rig.identity.environment,
+        state=state,
+        clean=rig.clean,
+        expires_at=rig.identity.expires_at,
+        cost_usd=ledger.cost(context.journal, rig.run_id, now),
+        attempts=tuple(_attempt(a, charges.get((a.generation, a.number)), context) for a in attempts),
+        nodes=tuple(_node(n, seen) for n in nodes),
+        holder=None if holder is None else str(holder),
+        notes=tuple(notes),
+    )
+
+
+def _truth(context: Context, rig: Rig, attempts: Sequence[Attempt], *, busy: bool) -> tuple[RigState, list[str]]:
+    """The state, and what must be said about it."""
+    if rig.clean or busy:
+        return rig.state, []
+    notes = [
+        f"{a.generation}-{a.number}: something of it may be left" for a in attempts if a.state is AttemptState.UNSURE
+    ]
+    if rig.state not in WORKING:
+        return rig.state, notes
+    directory = context.rig_dir(rig.identity)
+    running = any(leftover.running(directory.attempt(a.generation, a.number)) for a in attempts)
+    if running:
+        return rig.state, [*notes, "trainrig was killed; its Terraform still works and will write its state"]
+    notes.append(f"interrupted while {rig.state}; what was created may exist: trainrig destroy {rig.name}")
+    return RigState.FAILED, notes
+
+
+def _seen(context: Context, rig: Rig, attempts: Sequence[Attempt], notes: list[str]) -> set[str] | None:
+    """Ids that the clouds show for this run; None when they cannot be asked."""
+    ids: set[str] = set()
+    for attempt in attempts:
+        if attempt.state is AttemptState.UP:
+            try:
+                place = Place(cloud=attempt.cloud, regions=(attempt.region,))
+                ids |= {r.id for r in look(context, place, rig.run_id)}
+            except RigError as error:
+                notes.append(f"{attempt.cloud} could not be asked: {error.message}")
+                return None
+    return ids
+
+
+def _node(node: Node, seen: set[str] | None) -> NodeStatus:
+    return NodeStatus(node=node, seen=None if seen is None else node.instance_id in seen)
+
+
+def _attempt(attempt: Attempt, charge: ledger.Charge | None, context: Context) -> AttemptStatus:
+    now = context.now()
+    return AttemptStatus(
+        generation=attempt.generation,
+        number=attempt.number,
+        cloud=attempt.cloud,
+        region=attempt.region,
+        zone=attempt.zone,
+        instance_type=attempt.instance_type,
+        market=attempt.market,
+        nodes=attempt.nodes,
+        price_hour_usd=attempt.price_hour_usd,
+        state=attempt.state.value,
+        fault=attempt.fault,
+        reason=attempt.reason,
+        started_at=attempt.started_at,
+        seconds=int(((attempt.ended_at or now) - attempt.started_at).total_seconds()),
+        cost_usd=Decimal("0.00") if charge is None else charge.usd(now),
+    )

@@ -1,0 +1,80 @@
+"""Rigs, drift and sweeps for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from trainrig.model.money import dollars
+from trainrig.model.status import AttemptStatus, Drift, RigStatus, SweepResult
+from trainrig.reports.table import Row, table
+
+SEEN = {True: "yes", False: "NO", None: "not asked"}
+
+
+def rigs(found: Sequence[RigStatus], now: datetime) -> str:
+    """One line a rig, then what must be said about some of them."""
+    if not found:
+        return "no rigs"
+    rows: list[Row] = [("rig", "run id", "state", "where", "market", "nodes", "cost", "lease")]
+    for r in found:
+        at = r.current
+        where = f"{at.cloud} {at.zone or at.region}" if at else ""
+        market, nodes = (at.market.value, str(len(r.nodes))) if at else ("", "")
+        lease = "" if r.clean else remaining(r.expires_at - now)
+        rows.append((r.name, r.run_id, r.state.value, where, market, nodes, dollars(r.cost_usd), lease))
+    notes = [f"{r.name}: {n}" for r in found for n in (*([f"in use by {r.holder}"] if r.holder else []), *r.notes)]
+    return "\n".join([*table(rows, indent=""), *([""] if notes else []), *notes])
+
+
+def attempts(found: Sequence[AttemptStatus]) -> str:
+    rows: list[Row] = [("attempt", "where", "machine", "market", "state", "time", "cost", "failed on")]
+    for a in found:
+        where = f"{a.cloud} {a.zone or a.region}"
+        machine = f"{a.nodes} x {a.instance_type}"
+        failed = f"{a.fault.value}: {a.reason}" if a.fault else a.reason
+        spent = remaining(timedelta(seconds=a.seconds))
+        rows.append(
+            (f"{a.generation}-{a.number}", where, machine, a.market.value, a.state, spent, dollars(a.cost_usd), failed)
+        )
+    return "\n".join(table(rows))
+
+
+def nodes(rig: RigStatus) -> str:
+    rows: list[Row] = [("rank", "name", "address", "id", "in the cloud")]
+    for n in rig.nodes:
+        address = f"{n.node.ssh_address}:{n.node.ssh_port}"
+        rows.append((str(n.node.rank), n.node.name, address, n.node.instance_id, SEEN[n.seen]))
+    return "\n".join(table(rows))
+
+
+def drift(found: Sequence[Drift]) -> str:
+    if not found:
+        return "the cloud shows what the state has"
+    rows: list[Row] = [("drift", "type", "id", "what")]
+    return "\n".join(table([*rows, *((d.kind, d.type, d.id, d.detail) for d in found)], indent=""))
+
+
+def sweep(result: SweepResult, now: datetime) -> str:
+    rows: list[Row] = [("cloud", "type", "id", "run", "lease", "USD/h", "")]
+    for f in result.found:
+        lease = "unknown" if f.expires_at is None else remaining(f.expires_at - now)
+        price = "" if f.price_hour_usd is None else str(f.price_hour_usd)
+        fate = "deleted" if f.gone else f.detail or ("past its lease" if f.expired else "")
+        rows.append((f"{f.cloud} {f.region}", f.type, f.id, f.run_id or "", lease, price, fate))
+    lines = table(rows, indent="") if result.found else []
+    lines += [f"in doubt: {d}" for d in result.doubts]
+    found, expired = len(result.found), len(result.expired)
+    total = f"{found} resources, {dollars(result.price_hour_usd)} an hour; {expired} past their lease"
+    hint = "; nothing was deleted, --yes does" if result.expired and not result.deleted else ""
+    return "\n".join([*lines, f"{total}{hint}"])
+
+
+def remaining(time: timedelta) -> str:
+    """`3h 20m`, `45s`; with a minus when it is over."""
+    seconds = int(abs(time.total_seconds()))
+    sign = "-" if time.total_seconds() < 0 else ""
+    if seconds < 60:
+        return f"{sign}{seconds}s"
+    hours, minutes = divmod(seconds // 60, 60)
+    return f"{sign}{hours}h {minutes:02}m" if hours else f"{sign}{minutes}m"
