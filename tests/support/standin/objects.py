@@ -89,6 +89,11 @@ def complete(type_: str, block: wire.Block, planned: State, cloud: FakeCloud) ->
     return {**state, **{k: v for k, v in fixed.items() if k in state and planned.get(k) in (None, Unknown)}}
 
 
+def answer_id(config: State) -> str:
+    """The id of what a data source finds: the same for the same question."""
+    return f"found-{hashlib.sha256(repr(config).encode()).hexdigest()[:12]}"
+
+
 def already_exists(type_: str, id_: str) -> str:
     if type_.startswith("azurerm_"):
         return (

@@ -25,14 +25,15 @@ class StandIn(rpc.ProviderServicer):  # type: ignore[misc]
         self.schemas = schemas
         self.settings: dict[str, Any] = {}
         self.interrupted = threading.Event()
-
-    def GetProviderSchema(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
-        return pb.GetProviderSchema.Response(
-            provider=wire.schema(self.schemas["provider"]),
-            resource_schemas={n: wire.schema(s) for n, s in self.schemas["resource_schemas"].items()},
-            data_source_schemas={n: wire.schema(s) for n, s in self.schemas["data_source_schemas"].items()},
+        self._described = pb.GetProviderSchema.Response(
+            provider=wire.schema(schemas["provider"]),
+            resource_schemas={n: wire.schema(s) for n, s in schemas["resource_schemas"].items()},
+            data_source_schemas={n: wire.schema(s) for n, s in schemas["data_source_schemas"].items()},
             server_capabilities=pb.ServerCapabilities(plan_destroy=True, get_provider_schema_optional=True),
         )
+
+    def GetProviderSchema(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
+        return self._described
 
     def ValidateProviderConfig(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
         return pb.ValidateProviderConfig.Response()
@@ -110,7 +111,7 @@ class StandIn(rpc.ProviderServicer):  # type: ignore[misc]
         config = wire.read(request.config)
         fault = self.cloud.log("data", request.type_name, objects.name_of(config))
         block = self.schemas["data_source_schemas"][request.type_name]["block"]
-        state = wire.rebuild(block, config, _unknown_if_computed)
+        state = wire.rebuild(block, config, _unknown_if_computed) | {"id": objects.answer_id(config)}
         return pb.ReadDataSource.Response(
             state=wire.write(objects.complete(request.type_name, block, state, self.cloud)),
             diagnostics=_diagnostics(fault),
