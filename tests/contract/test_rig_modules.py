@@ -144,7 +144,10 @@ def good_plan(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
 @pytest.mark.parametrize("spoil", SPOILS)
 def test_a_rule_sees_what_it_is_for(spoil: str, good_plan: Mapping[str, Any]) -> None:
     request = next(c.request for c in CASES if c.name == "aws-on_demand-four-efa-cards")
-    arguments = {"unlabelled": [request.identity.all_labels()], "without_end": [request.lease_seconds]}
+    arguments: dict[str, list[Any]] = {
+        "unlabelled": [request.identity.all_labels()],
+        "without_end": [request.lease_seconds],
+    }
     rule = spoil.split(maxsplit=1)[0]
     check = getattr(plan_policy, rule)
     assert check(good_plan, *arguments.get(rule, [])) == []
