@@ -21,6 +21,7 @@ from trainrig.model.process import Runner
 REGION = "local"
 SOURCE = "this machine, nominal price"
 CORE_HOUR_USD = {Market.ON_DEMAND: Decimal("0.010"), Market.SPOT: Decimal("0.004")}
+GIB_HOUR_USD = {Market.ON_DEMAND: Decimal("0.0010"), Market.SPOT: Decimal("0.0004")}
 GPU_HOUR_USD = {Market.ON_DEMAND: Decimal("0.100"), Market.SPOT: Decimal("0.040")}
 SMALL_MEMORY_GIB = 2.0
 
@@ -33,7 +34,8 @@ class Slice:
     gpus: int = 0
 
     def price_hour_usd(self, market: Market) -> Decimal:
-        return self.cores * CORE_HOUR_USD[market] + self.gpus * GPU_HOUR_USD[market]
+        memory = Decimal(str(self.memory_gib)) * GIB_HOUR_USD[market]
+        return self.cores * CORE_HOUR_USD[market] + memory + self.gpus * GPU_HOUR_USD[market]
 
 
 def offers(run: Runner, now: datetime) -> Iterator[Offer]:

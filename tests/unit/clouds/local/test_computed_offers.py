@@ -52,6 +52,11 @@ def test_offers_of_a_machine_with_gpus() -> None:
     assert all(o.captured_at == NOW for o in found)
 
 
+def test_the_smallest_slice_is_the_cheapest() -> None:
+    prices = [s.price_hour_usd(Market.SPOT) for s in slices(cores=2, memory_gib=24)]
+    assert prices == sorted(set(prices))
+
+
 def test_every_offer_has_a_price_and_spot_is_cheaper() -> None:
     found = list(computed_offers.offers(no_driver, NOW))
     assert not any(o.gpu for o in found)
