@@ -6,11 +6,11 @@ from trainrig.clouds import registry
 from trainrig.errors import Unplaceable
 from trainrig.lifecycle import pins
 from trainrig.model.environment import Environment
-from trainrig.model.job import Job, ResourceOption
+from trainrig.model.job import Job
 from trainrig.model.offer import Offer
 from trainrig.model.placement import Candidate
 from trainrig.model.rig import RigIdentity
-from trainrig.render.images import ImageChoice, choose
+from trainrig.render.images import ImageChoice, choose, option_of
 from trainrig.render.lockfile import Lock
 from trainrig.render.request import PinnedImage, RigRequest
 
@@ -55,16 +55,6 @@ def rig_request(
 def image_choice(job: Job, offer: Offer, lock: Lock | None = None) -> ImageChoice:
     """The machine image for an offer, or the rejection that placement gives it."""
     return choose(offer, job, pins.load_lock(job) if lock is None else lock, pins.matrix())
-
-
-def option_of(job: Job, offer: Offer) -> ResourceOption:
-    """The job's first option that an offer answers."""
-    for option in job.options:
-        wished = (option.cloud, option.region, option.zone, option.instance_type)
-        actual = (offer.cloud, offer.region, offer.zone, offer.instance_type)
-        if all(w is None or w == a for w, a in zip(wished, actual, strict=True)):
-            return option
-    return job.options[0]
 
 
 def _image(job: Job, offer: Offer, lock: Lock | None) -> PinnedImage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from trainrig.model.job import Job
+from trainrig.model.job import Job, ResourceOption
 from trainrig.model.offer import Offer
 from trainrig.model.placement import RejectionCode
 from trainrig.render import references
@@ -65,12 +65,20 @@ def architecture(offer: Offer) -> str:
     return "arm64" if pattern and pattern.match(offer.instance_type) else "x86_64"
 
 
+def option_of(job: Job, offer: Offer) -> ResourceOption:
+    """The job's first option that an offer answers."""
+    for option in job.options:
+        wished = (option.cloud, option.region, option.zone, option.instance_type)
+        actual = (offer.cloud, offer.region, offer.zone, offer.instance_type)
+        if all(w is None or w == a for w, a in zip(wished, actual, strict=True)):
+            return option
+    return job.options[0]
+
+
 def _asked_for(offer: Offer, job: Job) -> str | None:
     """The machine image that the job names for this offer; `docker:` ones are containers."""
-    for option in job.options:
-        if option.image_id and not option.image_id.startswith("docker:") and option.cloud in {None, offer.cloud}:
-            return option.image_id
-    return None
+    image_id = option_of(job, offer).image_id
+    return None if image_id is None or image_id.startswith("docker:") else image_id
 
 
 def _own(reference: str, offer: Offer, job: Job, matrix: Matrix) -> ImageChoice:

@@ -6,7 +6,7 @@ import pytest
 
 from support import rigs
 from trainrig.errors import Unplaceable
-from trainrig.lifecycle.rig_request import option_of, rig_request
+from trainrig.lifecycle.rig_request import rig_request
 from trainrig.model.environment import CloudPolicy, Environment
 from trainrig.model.job import Checkpoints, Job, Mount, ResourceOption
 from trainrig.render.request import RigRequest
@@ -55,8 +55,3 @@ def test_a_lock_beside_the_job_file_replaces_the_shipped_pins(tmp_path: Path) ->
     job = Job(name="a", options=(ResourceOption(),), source=str(tmp_path / "job.yaml"))
     with pytest.raises(Unplaceable, match="no x86_64 machine image of aws is locked"):
         make(job)
-
-
-def test_the_option_that_an_offer_answers_is_found() -> None:
-    west, any_aws = ResourceOption(cloud="aws", region="us-west-2"), ResourceOption(cloud="aws", disk_gb=100)
-    assert option_of(Job(name="a", options=(west, any_aws)), rigs.offer()) is any_aws

@@ -8,7 +8,7 @@ from support import rigs
 from trainrig.lifecycle.pins import matrix, shipped
 from trainrig.model.job import Job, Pins, ResourceOption
 from trainrig.model.placement import RejectionCode
-from trainrig.render.images import ImageChoice, architecture, choose
+from trainrig.render.images import ImageChoice, architecture, choose, option_of
 
 
 def pick(job: dict[str, Any] | None = None, pins: Pins | None = None, **offer: Any) -> ImageChoice:
@@ -87,3 +87,8 @@ def test_an_image_that_moves_is_refused() -> None:
 )
 def test_a_machine_types_name_tells_its_architecture(cloud: str, instance_type: str, arch: str) -> None:
     assert architecture(rigs.offer(cloud=cloud, instance_type=instance_type)) == arch
+
+
+def test_the_option_that_an_offer_answers_is_found() -> None:
+    west, any_aws = ResourceOption(cloud="aws", region="us-west-2"), ResourceOption(cloud="aws", disk_gb=100)
+    assert option_of(Job(name="a", options=(west, any_aws)), rigs.offer()) is any_aws
