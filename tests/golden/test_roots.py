@@ -15,9 +15,8 @@ from trainrig.lifecycle.render_rig import module
 
 @pytest.fixture(autouse=True)
 def one_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The local cloud's images are named after the host's distribution and processor."""
-    monkeypatch.setattr("trainrig.clouds.local.built_images.host_suite", lambda: "bookworm")
-    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    """The local cloud's image is named after this machine and the recipe of the day."""
+    monkeypatch.setattr("trainrig.clouds.local.built_images.machine", lambda: "trainrig-node:golden")
 
 
 @pytest.mark.parametrize("name", golden.names())

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -67,7 +68,7 @@ def render_root(
     files = {
         "main.tf": jinja.from_string(template).render(context),
         "variables.tf": module_files["variables.tf"],
-        "terraform.tfvars.json": to_json(tfvars),
+        "terraform.tfvars.json": to_json(_composed(tfvars)),
         **{f"module/{path}": text for path, text in module_files.items()},
         **{path: to_json(value) for path, value in (documents or {}).items()},
     }
@@ -81,6 +82,19 @@ def render_root(
 def to_json(value: Any) -> str:
     """Readable and stable: keys keep the order that we gave them, unicode stays itself."""
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def _composed(value: Any) -> Any:
+    """Terraform composes every string (NFC); doing so first means that what is written is what comes back."""
+    match value:
+        case str():
+            return unicodedata.normalize("NFC", value)
+        case Mapping():
+            return {_composed(key): _composed(one) for key, one in value.items()}
+        case list() | tuple():
+            return [_composed(one) for one in value]
+        case _:
+            return value
 
 
 def _arguments(names: tuple[str, ...]) -> str:

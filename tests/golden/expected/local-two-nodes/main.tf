@@ -1,4 +1,5 @@
-# A rig on this machine. Values: terraform.tfvars.json. The provider comes with trainrig (terraform.d/plugins).
+# A rig on this machine. Values: terraform.tfvars.json. The provider comes with trainrig, in terraform.d/plugins, where
+# Terraform looks when it is started in this folder (with -chdir it looks elsewhere).
 
 module "rig" {
   source = "./module"
