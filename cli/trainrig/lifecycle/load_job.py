@@ -36,8 +36,12 @@ def load_job(
     flags = flags or JobFlags()
     if path is None and not flags:
         raise UsageError("no job: give a job file, or --gpu and a command", hint="trainrig init writes a job file")
+    if path is None and not flags.command:
+        raise UsageError("nothing to run", hint="add the command after `--`: --gpu H100:8 -- torchrun train.py")
     found = find_environment(environment)
     specs = (spec_from_flags(flags),) if path is None else load_documents(read(path, "job file"), str(path))
+    if flags.command and len(specs) > 1:
+        raise UsageError(f"{path} has {len(specs)} jobs, and a command cannot stand for all of them")
     jobs = tuple(resolve(spec, found, overrides, flags) for spec in specs)
     for spec, job in zip(specs, jobs, strict=True):
         _check_clouds(spec, job)

@@ -46,7 +46,7 @@ def rig_request(
         lease_seconds=min(job.lease_seconds or environment.lease_seconds, environment.max_lease_seconds),
         checkpoint_prefix=_checkpoint_prefix(job, environment, identity),
         read_only_urls=tuple(sorted({m.source for m in job.mounts if m.source and m.source.startswith(_BUCKETS)})),
-        existing_network=dict(policy.network) if policy else {},
+        existing_network={**(policy.network if policy else {}), **job.network},
         reservation=option.reservation,
         account=dict(policy.account) if policy else {},
     )

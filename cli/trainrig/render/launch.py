@@ -110,7 +110,7 @@ def docker_arguments(job: Job, offer: Offer, image: str) -> list[str]:
         f"--shm-size={shm_gib}g",
         "--log-driver=none",  # the journal has the lines: it is attached to the client's stdout
         "--pull=never",
-        f"--workdir={WORKDIR}",
+        f"--workdir={job.start_in or WORKDIR}",
         "--entrypoint=/bin/sh",
     ]
     arguments += [f"--volume={b.source}:{b.target}{':ro' if b.read_only else ''}" for b in binds(job)]

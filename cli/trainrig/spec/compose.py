@@ -6,14 +6,13 @@ what is ambiguous and what is too big, and every node keeps its place.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import yaml
 
 from trainrig.errors import Problem, SpecInvalid
-from trainrig.spec.nodes import Map, Node, Scalar, Seq, Source, problem
+from trainrig.spec.nodes import UNPRINTABLE, Map, Node, Scalar, Seq, Source, problem
 
 MAX_CHARACTERS: Final = 1_000_000
 MAX_DEPTH: Final = 50
@@ -21,7 +20,6 @@ MAX_NODES: Final = 100_000  # after aliases are followed: ten lines can name a b
 MAX_PROBLEMS: Final = 50
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _STANDARD: Final = "tag:yaml.org,2002:"
 _TYPES: Final = frozenset({"str", "int", "float", "bool", "null", "map", "seq", "set", "timestamp"})
 
@@ -36,7 +34,7 @@ def compose(text: str, file: str) -> tuple[Node, ...]:
     if len(text) > MAX_CHARACTERS:
         message = f"{len(text):,} characters are too many: at most {MAX_CHARACTERS:,}"
         raise SpecInvalid(f"{file}: {message}", hint="put long scripts into the workdir and call them from `run`")
-    if (found := _CONTROL.search(source.text)) is not None:
+    if (found := UNPRINTABLE.search(source.text)) is not None:
         line = source.text.count("\n", 0, found.start()) + 1
         column = found.start() - source.text.rfind("\n", 0, found.start())
         where = source.at(line, column)

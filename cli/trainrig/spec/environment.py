@@ -16,11 +16,12 @@ from trainrig.model.job import Pins
 from trainrig.model.offer import Market
 from trainrig.spec.build import build
 from trainrig.spec.compose import compose, invalid
-from trainrig.spec.environment_schema import CLOUD_POLICY, ENVIRONMENT
+from trainrig.spec.environment_schema import ACCOUNTS, CLOUD_POLICY, ENVIRONMENT
+from trainrig.spec.forms import LABEL_NAME, SETTING
 from trainrig.spec.load import default_name
 from trainrig.spec.nodes import Map, Node, Scalar, Seq, kind, position, problem, to_plain
 from trainrig.spec.scalars import is_null
-from trainrig.spec.tables import Values
+from trainrig.spec.tables import Values, map_of, take
 
 # What a secret looks like when it lies in a file: key ids of clouds, private keys, tokens of well-known services.
 _SECRET: Final = re.compile(
@@ -104,10 +105,9 @@ def _policy(cloud: str, node: Node, problems: list[Problem]) -> CloudPolicy:
         return CloudPolicy(cloud=cloud)
     values = CLOUD_POLICY.read(node, problems)
     balance: Values | None = values.get("credits")
-    account: Values | None = values.get("account")
     return CloudPolicy(
         cloud=cloud,
-        account={k: v for k, v in account.given.items() if v is not None} if account else {},
+        account=_account(cloud, values.get("account"), problems),
         regions=values.get("regions", ()),
         zones=values.get("zones", ()),
         markets=tuple(Market(m) for m in values.get("markets", tuple(Market))),
@@ -117,6 +117,15 @@ def _policy(cloud: str, node: Node, problems: list[Problem]) -> CloudPolicy:
         burst=balance.get("burst", "allow") if balance else "allow",
         network=values.get("network", {}),
     )
+
+
+def _account(cloud: str, node: Node | None, problems: list[Problem]) -> Mapping[str, str]:
+    if node is None:
+        return {}
+    table = ACCOUNTS.get(cloud)
+    if table is None:
+        return take(map_of(LABEL_NAME, SETTING), node, problems) or {}
+    return {key: value for key, value in table.read(node, problems).given.items() if value is not None}
 
 
 def _failover(values: Values, clouds: tuple[CloudPolicy, ...], problems: list[Problem]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from trainrig.spec.forms import DURATION, LABEL_NAME, NAME, NOT_NEGATIVE, STRING, TEXT, USD, integer
+from trainrig.spec.forms import DURATION, LABEL_NAME, NAME, NOT_NEGATIVE, SETTING, STRING, USD, integer
 from trainrig.spec.infra import PLACE
 from trainrig.spec.nodes import Bad, Node
 from trainrig.spec.scalars import string
@@ -22,22 +22,40 @@ def _failover(node: Node) -> str:
     return word
 
 
-ACCOUNT: Final = Table(
-    title="`account`",
-    keys=(
-        Key(name="profile", form=STRING, meaning="aws: a profile of ~/.aws/config"),
-        Key(name="role_arn", form=STRING, meaning="aws: a role to assume"),
-        Key(name="account_id", form=TEXT, meaning="aws: the account that must be met"),
-        Key(name="permissions_boundary", form=STRING, meaning="aws: boundary of the roles that are made"),
-        Key(name="checkpoint_kms_key_arn", form=STRING, meaning="aws: key of the checkpoint bucket"),
-        Key(name="project", form=STRING, meaning="gcp: the project"),
-        Key(name="impersonate_service_account", form=STRING, meaning="gcp: a service account to act as"),
-        Key(name="endpoint", form=STRING, meaning="gcp, azure: another base address of the API"),
-        Key(name="subscription", form=STRING, meaning="azure: the subscription's id"),
-        Key(name="tenant", form=STRING, meaning="azure: the tenant's id"),
-        Key(name="client_id", form=STRING, meaning="azure: the identity for OIDC"),
+# Clouds that register themselves bring names of their own, which this package cannot know: theirs are not checked.
+ACCOUNTS: Final = {
+    "aws": Table(
+        title="`account` of aws",
+        keys=(
+            Key(name="profile", form=STRING, meaning="A profile of ~/.aws/config"),
+            Key(name="role_arn", form=STRING, meaning="A role to assume"),
+            Key(name="account_id", form=SETTING, meaning="The account that must be met"),
+            Key(name="permissions_boundary", form=STRING, meaning="Boundary of the roles that are made"),
+            Key(name="checkpoint_kms_key_arn", form=STRING, meaning="Key of the checkpoint bucket"),
+            Key(name="endpoint", form=STRING, meaning="Another base address of its APIs"),
+        ),
     ),
-)
+    "gcp": Table(
+        title="`account` of gcp",
+        keys=(
+            Key(name="project", form=STRING, meaning="The project"),
+            Key(name="impersonate_service_account", form=STRING, meaning="A service account to act as"),
+            Key(name="endpoint", form=STRING, meaning="Another base address of its APIs"),
+        ),
+    ),
+    "azure": Table(
+        title="`account` of azure",
+        keys=(
+            Key(name="subscription", form=STRING, meaning="The subscription's id"),
+            Key(name="tenant", form=STRING, meaning="The tenant's id"),
+            Key(name="client_id", form=STRING, meaning="The identity of workload or managed identity"),
+            Key(name="storage_resource_group", form=STRING, meaning="Resource group of the checkpoint store"),
+            Key(name="encryption_at_host", form=SETTING, meaning="`true`: disks and caches, encrypted on the host too"),
+            Key(name="endpoint", form=STRING, meaning="Another base address of its APIs"),
+            Key(name="retail_prices", form=STRING, meaning="Another address of the price list"),
+        ),
+    ),
+}
 
 CREDITS: Final = Table(
     title="`credits`",
@@ -55,7 +73,11 @@ CREDITS: Final = Table(
 CLOUD_POLICY: Final = Table(
     title="the cloud",
     keys=(
-        Key(name="account", form=ACCOUNT, meaning="How to reach it, by names alone"),
+        Key(
+            name="account",
+            form=Form(read=as_node, shows="mapping, see below", schema={"type": "object"}),
+            meaning="How to reach it, by names alone",
+        ),
         Key(name="regions", form=list_of(PLACE), meaning="Allowed; all when not given"),
         Key(name="zones", form=list_of(PLACE), meaning="Allowed; all of the regions when not given"),
         Key(
@@ -65,8 +87,8 @@ CLOUD_POLICY: Final = Table(
         Key(name="priority", form=integer(-1000, 1000), meaning="Lower goes first; equal ones by cost"),
         Key(
             name="network",
-            form=map_of(LABEL_NAME, TEXT),
-            meaning="Ids of an existing network: aws `vpc`, `subnet`, `public_ip`",
+            form=map_of(LABEL_NAME, SETTING),
+            meaning="Ids of an existing network: aws `vpc`, `subnet`; gcp `network`, `subnetwork`; azure `subnet`",
         ),
     ),
 )
@@ -132,7 +154,7 @@ ENVIRONMENT: Final = Table(
             meaning="Networks that may use SSH; the caller's address when not given",
         ),
         Key(name="required_labels", form=list_of(STRING), meaning="Labels that each job must have"),
-        Key(name="labels", form=map_of(LABEL_NAME, TEXT), meaning="Labels of all that is made"),
+        Key(name="labels", form=map_of(LABEL_NAME, STRING), meaning="Labels of all that is made"),
         Key(name="pins", form=PINS, meaning="Driver and CUDA of jobs that give none"),
         Key(
             name="defaults",

@@ -150,9 +150,16 @@ def _container_path(node: Node) -> str:
     return word
 
 
+def _setting(node: Node) -> str:
+    """Text for Terraform, whose words for yes and no are true and false."""
+    word = text(node)
+    return word.lower() if word in {"True", "False"} else word
+
+
 BOOLEAN: Final = Form(read=boolean, shows="`true`, `false`", schema={"type": "boolean"})
 STRING: Final = Form(read=string, shows="text", schema={"type": "string"})
 TEXT: Final = Form(read=text, shows="text", schema={"type": ["string", "number", "boolean"]})
+SETTING: Final = Form(read=_setting, shows="text", schema={"type": ["string", "number", "boolean"]})
 SCRIPT: Final = Form(read=string, shows="shell script", schema={"type": "string"})
 NAME: Final = Form(
     read=_job_name, shows="name", schema={"type": "string", "pattern": _NAME.pattern.replace("\\Z", "$")}

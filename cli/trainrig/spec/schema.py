@@ -19,6 +19,7 @@ from trainrig.spec.forms import (
     NOT_NEGATIVE,
     POSITIVE,
     SCRIPT,
+    SETTING,
     STRING,
     USD,
     integer,
@@ -96,7 +97,7 @@ def _version(node: Node) -> str:
 def _outputs(node: Node) -> dict[str, str]:
     if isinstance(node, Map) and (url := next((k for k, _ in node if "://" in k.text), None)) is not None:
         raise Bad(url, "SkyPilot's `outputs: {URL: GB}` is not supported", "write NAME: /path/in/the/container")
-    return dict(map_of(NAME, CONTAINER_PATH).read(node))
+    return dict(map_of(NAME, STRING).read(node))
 
 
 BUCKET_URL: Final = Form(
@@ -184,7 +185,7 @@ RECOVERY: Final = Table(
     ),
 )
 
-NETWORK: Final = map_of(LABEL_NAME, STRING)
+NETWORK: Final = map_of(LABEL_NAME, SETTING)
 
 _CONFIG_REFUSED: Final = {
     "docker": "trainrig starts the container itself, with all GPUs, host network and shared memory of half the machine",
@@ -219,7 +220,7 @@ JOB: Final = Table(
         Key(name="num_nodes", form=integer(1, 1000), meaning="Equal nodes; 1 when not given"),
         Key(name="workdir", form=WORKDIR, meaning="Local folder or git repository in which `setup` and `run` start"),
         Key(name="setup", form=SCRIPT, meaning="Runs before `run`, on every node"),
-        Key(name="run", form=SCRIPT, meaning="The job, on every node; the image's own command when not given"),
+        Key(name="run", form=SCRIPT, meaning="The job, on every node; without it only `setup` runs"),
         Key(
             name="envs",
             form=Form(
@@ -265,7 +266,11 @@ JOB: Final = Table(
         Key(name="checkpoints", form=CHECKPOINTS, meaning="The checkpoint contract", origin="trainrig"),
         Key(
             name="outputs",
-            form=Form(read=_outputs, shows="mapping of name to path in the container", schema={"type": "object"}),
+            form=Form(
+                read=_outputs,
+                shows="mapping of name to path in the container, from `workdir` when relative",
+                schema={"type": "object"},
+            ),
             meaning="What is brought home at the end",
             origin="trainrig",
         ),

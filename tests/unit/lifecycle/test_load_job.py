@@ -52,6 +52,19 @@ def test_neither_file_nor_flags_is_a_usage_error() -> None:
         load_job(None)
 
 
+@pytest.mark.parametrize("flags", [JobFlags(gpu="H100:8"), JobFlags(timeout="1h")])
+def test_flags_that_start_nothing_are_a_usage_error(flags: JobFlags) -> None:
+    with pytest.raises(UsageError, match="nothing to run"):
+        load_job(None, flags=flags)
+
+
+def test_a_command_does_not_stand_for_several_jobs() -> None:
+    Path("two.yaml").write_text("run: a\n---\nrun: b\n")
+    assert [job.run for job in load_job(Path("two.yaml"))[0]] == ["a", "b"]
+    with pytest.raises(UsageError, match="has 2 jobs"):
+        load_job(Path("two.yaml"), flags=JobFlags(command=("c",)))
+
+
 def test_set_wins_over_the_file_and_is_typed_as_yaml() -> None:
     Path("j.yaml").write_text("run: x\nnum_nodes: 1\nresources: {cloud: aws, region: us-east-1, cpus: 4}\n")
     (job,), _ = load_job(Path("j.yaml"), overrides=["num_nodes=2", "resources.infra=gcp", "resources.cpus=8+"])

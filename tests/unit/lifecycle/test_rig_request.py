@@ -38,6 +38,11 @@ def test_a_node_may_write_below_its_runs_prefix_and_read_the_declared_buckets() 
     assert request.existing_network == {"vpc": "vpc-1"}
 
 
+def test_a_jobs_network_comes_before_the_environments() -> None:
+    job = Job(name="a", options=(ResourceOption(),), network={"vpc": "vpc-2", "subnet": "subnet-2"})
+    assert make(job).existing_network == {"vpc": "vpc-2", "subnet": "subnet-2"}
+
+
 def test_the_lease_never_exceeds_the_environments() -> None:
     job = Job(name="a", options=(ResourceOption(),), lease_seconds=10**9)
     assert make(job).lease_seconds == 7 * 24 * 3600

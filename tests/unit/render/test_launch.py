@@ -25,6 +25,11 @@ def test_half_of_the_memory_is_shared_memory() -> None:
     assert "--shm-size=8g" in launch.docker_arguments(a_job(), an_offer(memory_gib=16), "train:1")
 
 
+@pytest.mark.parametrize(("start_in", "workdir"), [(None, "/workdir"), ("/persistent", "/persistent")])
+def test_a_job_starts_in_its_workdir_unless_it_says_otherwise(start_in: str | None, workdir: str) -> None:
+    assert f"--workdir={workdir}" in launch.docker_arguments(a_job(start_in=start_in), an_offer(), "train:1")
+
+
 def test_a_mount_of_the_job_replaces_ours_at_the_same_path() -> None:
     job = a_job(mounts=(Mount(target="/outputs", source="./mine"),))
     targets = [b for b in launch.binds(job) if b.target == "/outputs"]

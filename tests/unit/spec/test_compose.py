@@ -90,3 +90,11 @@ def test_keys_that_are_no_words_are_refused() -> None:
 
 def test_windows_line_ends_are_taken() -> None:
     assert plain("a: 1\r\nb: 2\r\n") == {"a": 1, "b": 2}
+
+
+def test_an_error_shows_no_control_characters_and_no_endless_line() -> None:
+    shown = refused("a: \x1b[31m\n").split("\n", 2)[2]
+    assert "a: \ufffd[31m" in shown
+    assert "\x1b" not in shown
+    assert len(refused(f"a: 1\na: {'x' * 5000}\n")) < 300
+    assert "| " not in refused(f"[{'x' * 5000}, *nowhere]")

@@ -81,6 +81,15 @@ def test_a_secret_in_the_file_is_refused(line: str) -> None:
     assert not any(word in said for word in ("AKIA", "BEGIN", "abc"))
 
 
+def test_the_accounts_of_known_clouds_have_known_keys_and_others_their_own() -> None:
+    assert problems("clouds: {aws: {account: {profil: x}}}\n") == ["1:26 unknown key `profil` in `account` of aws"]
+    text = "clouds: {nimbus: {account: {tenancy: t, number: 7}, network: {public_ip: false}}}\n"
+    policy = load_environment(text, "e.yaml").policy("nimbus")
+    assert policy is not None
+    assert policy.account == {"tenancy": "t", "number": "7"}
+    assert policy.network == {"public_ip": "false"}
+
+
 def test_a_reference_to_a_secret_is_none() -> None:
     text = "clouds: {local: {}}\ndefaults: {secrets: {HF_TOKEN: env:HF_TOKEN, WANDB_API_KEY: null}}\n"
     assert load_environment(text, "e.yaml").defaults["secrets"] == {"HF_TOKEN": "env:HF_TOKEN", "WANDB_API_KEY": None}
