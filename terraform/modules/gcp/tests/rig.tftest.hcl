@@ -1,0 +1,201 @@
+# The module's own logic, with a mocked provider: `terraform test` in this folder.
+
+mock_provider "google" {}
+
+variables {
+  rig = {
+    name       = "test"
+    id         = "tr-test-abcd2345"
+    owner      = "ada"
+    expires_at = "2026-03-02T18:30:00Z"
+    labels     = { managed-by = "trainrig", trainrig-run-id = "abcd2345", trainrig-expires = "1772476200" }
+  }
+  nodes             = 2
+  region            = "us-central1"
+  zone              = "us-central1-a"
+  instance_type     = "a2-highgpu-8g"
+  market            = "spot"
+  disk_gb           = 256
+  image             = "projects/deeplearning-platform-release/global/images/common-cu129-ubuntu-2204-nvidia-580-v20260909"
+  ssh_public_key    = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
+  ssh_ingress_cidrs = ["203.0.113.7/32"]
+  lease_seconds     = 86400
+  cloud_init        = "#cloud-config\n{}\n"
+}
+
+run "spot_says_all_that_scheduling_has" {
+  command = plan
+
+  assert {
+    condition = alltrue([
+      for node in google_compute_instance.node :
+      node.scheduling[0].provisioning_model == "SPOT" && node.scheduling[0].preemptible &&
+      !node.scheduling[0].automatic_restart && node.scheduling[0].instance_termination_action == "DELETE"
+    ])
+    error_message = "all four fields together, or the plan flaps"
+  }
+  assert {
+    condition     = google_compute_instance.node[0].scheduling[0].on_host_maintenance == "TERMINATE"
+    error_message = "a GPU cannot migrate"
+  }
+}
+
+run "the_cloud_ends_the_lease" {
+  command = plan
+  variables {
+    market = "on_demand"
+  }
+  assert {
+    condition     = google_compute_instance.node[0].scheduling[0].max_run_duration[0].seconds == 86400
+    error_message = "max_run_duration is the lease"
+  }
+}
+
+run "an_e2_migrates" {
+  command = plan
+  variables {
+    market        = "on_demand"
+    instance_type = "e2-standard-4"
+  }
+  assert {
+    condition     = google_compute_instance.node[0].scheduling[0].on_host_maintenance == "MIGRATE"
+    error_message = "an E2 refuses TERMINATE"
+  }
+  assert {
+    condition     = length(google_compute_instance.node[0].scratch_disk) == 0
+    error_message = "no local SSD for this family"
+  }
+}
+
+run "flex_start_wants_no_reservation" {
+  command = plan
+  variables {
+    market      = "reserved"
+    reservation = "flex-start"
+  }
+  assert {
+    condition     = google_compute_instance.node[0].reservation_affinity[0].type == "NO_RESERVATION"
+    error_message = "flex-start refuses any other affinity"
+  }
+}
+
+run "flex_start_lasts_a_week_at_most" {
+  command = plan
+  variables {
+    market        = "reserved"
+    reservation   = "flex-start"
+    lease_seconds = 700000
+  }
+  expect_failures = [var.reservation]
+}
+
+run "bundled_ssds_are_not_named" {
+  command = plan
+  variables {
+    instance_type = "a3-ultragpu-8g"
+  }
+  assert {
+    condition     = length(google_compute_instance.node[0].scratch_disk) == 0
+    error_message = "naming bundled SSDs replaces the machine at every apply"
+  }
+  assert {
+    condition     = length(google_compute_subnetwork.rdma) == 8 && length(google_compute_subnetwork.gvnic) == 1
+    error_message = "eight RDMA cards and a second host card"
+  }
+}
+
+run "a_region_is_not_a_zone" {
+  command = plan
+  variables {
+    zone = null
+  }
+  expect_failures = [var.zone]
+}
+
+run "the_internet_is_refused" {
+  command = plan
+  variables {
+    ssh_ingress_cidrs = ["0.0.0.0/0"]
+  }
+  expect_failures = [var.ssh_ingress_cidrs]
+}
+
+run "so_are_its_halves" {
+  command = plan
+  variables {
+    ssh_ingress_cidrs = ["0.0.0.0/1", "128.0.0.0/1"]
+  }
+  expect_failures = [var.ssh_ingress_cidrs]
+}
+
+run "and_the_internet_of_ipv6" {
+  command = plan
+  variables {
+    ssh_ingress_cidrs = ["::/0"]
+  }
+  expect_failures = [var.ssh_ingress_cidrs]
+}
+
+run "a_floating_image_is_refused" {
+  command = plan
+  variables {
+    image = "projects/deeplearning-platform-release/global/images/family/common-cu129"
+  }
+  expect_failures = [var.image]
+}
+
+run "reserved_needs_a_reservation" {
+  command = plan
+  variables {
+    market = "reserved"
+  }
+  expect_failures = [var.reservation]
+}
+
+run "a_reservation_needs_reserved" {
+  command = plan
+  variables {
+    reservation = "team"
+  }
+  expect_failures = [var.reservation]
+}
+
+run "no_nodes_are_refused" {
+  command = plan
+  variables {
+    nodes = 0
+  }
+  expect_failures = [var.nodes]
+}
+
+run "half_a_network_is_refused" {
+  command = plan
+  variables {
+    existing_network = { network = "n" }
+  }
+  expect_failures = [var.existing_network]
+}
+
+run "a_prefix_is_not_a_bucket" {
+  command = plan
+  variables {
+    checkpoint_prefix = "gs://bucket/"
+  }
+  expect_failures = [var.checkpoint_prefix]
+}
+
+run "a_private_key_in_user_data_is_refused" {
+  command = plan
+  variables {
+    cloud_init = "#cloud-config\nssh_keys: {ed25519_private: BEGIN PRIVATE KEY}\n"
+  }
+  expect_failures = [var.cloud_init]
+}
+
+run "a_rig_without_a_run_id_is_refused" {
+  command = plan
+  variables {
+    rig = { name = "x", id = "tr-x-abcd2345", owner = "ada", expires_at = "2026-03-02T18:30:00Z", labels = {} }
+  }
+  expect_failures = [var.rig]
+}
