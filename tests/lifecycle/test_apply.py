@@ -17,12 +17,11 @@ from trainrig.errors import (
     DestroyIncomplete,
     NoCapacity,
     OverBudget,
-    RigBusy,
     RigError,
     TerraformFailed,
 )
 from trainrig.lifecycle import apply as applying
-from trainrig.lifecycle.apply import apply, resumable
+from trainrig.lifecycle.apply import apply
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.destroy import destroy
 from trainrig.model.fault import FaultClass
@@ -191,14 +190,6 @@ def test_applying_again_what_is_up_changes_nothing(context: Context) -> None:
     before = objects.everything()
     assert apply(context, order()) == first
     assert objects.everything() == before
-
-
-def test_a_name_belongs_to_one_job(context: Context) -> None:
-    apply(context, order())
-    assert resumable(context, rigs.identity().name, "sha256:test") == rigs.identity()
-    assert resumable(context, "free", "sha256:test") is None
-    with pytest.raises(RigBusy, match="another job"):
-        resumable(context, rigs.identity().name, "sha256:other")
 
 
 def test_every_attempt_is_on_the_bill(context: Context) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from support import rigs
 from support.cli import Ran, trainrig
+from support.held import held_elsewhere
 from support.schemas import check
 from support.stub_cloud import objects
 from support.stub_rigs import candidate, order
@@ -18,7 +19,6 @@ from trainrig.lifecycle.apply import apply
 from trainrig.lifecycle.context import Context
 from trainrig.model.offer import Market
 from trainrig.model.rig import RigState
-from trainrig.store import locks
 
 pytestmark = pytest.mark.terraform
 
@@ -138,7 +138,7 @@ def test_sweep_closes_the_journal_of_a_rig_that_it_knows(context: Context, cli: 
 
 def test_a_busy_rig_is_left_alone(context: Context, cli: Cli) -> None:
     apply(context, order())
-    with locks.hold(context.rig_dir(rigs.identity()).path, "configure"):
+    with held_elsewhere(context.rig_dir(rigs.identity()).path, "configure"):
         ran = cli("destroy", NAME, "--format", "json")
         assert ran.code == 11
         assert "configure since" in json.loads(ran.out)["message"]

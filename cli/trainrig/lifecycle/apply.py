@@ -14,7 +14,6 @@ from trainrig.errors import (
     Interrupted,
     NoCapacity,
     OverBudget,
-    RigBusy,
     RigError,
     TerraformFailed,
 )
@@ -77,8 +76,7 @@ def apply(context: Context, order: Order) -> Up:
     """
     directory = context.rig_dir(order.identity)
     with interrupt.handled(), locks.hold(directory.path, "apply"):
-        where = {"environment_source": context.environment.source}
-        rig = context.journal.intend(order.identity, details={**where, **order.details})
+        rig = context.journal.intend(order.identity, details=order.details)
         up = _already_up(context, rig, order)
         if up:
             return up
@@ -92,24 +90,6 @@ def apply(context: Context, order: Order) -> Up:
             raise
         context.journal.set_state(rig.run_id, RigState.CONFIGURING)
         return up
-
-
-def resumable(context: Context, name: str, job_digest: str) -> RigIdentity | None:
-    """The identity of a rig of that name and job that a crash left half-way or that is up; None: there is none.
-
-    Raises:
-        RigBusy: the name belongs to a rig of another job.
-    """
-    for rig in context.journal.rigs():
-        if rig.name == name:
-            if rig.details.get("job_digest") != job_digest:
-                raise RigBusy(
-                    f"{name!r} is the name of a rig of another job or version of it (run {rig.run_id}, {rig.state})",
-                    hint=f"trainrig destroy {name}, or give this one another name",
-                    details={"run_id": rig.run_id},
-                )
-            return rig.identity
-    return None
 
 
 def _already_up(context: Context, rig: Rig, order: Order) -> Up | None:

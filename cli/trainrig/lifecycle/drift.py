@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from trainrig.clouds import registry
+from trainrig.clouds.base import Resource
 from trainrig.errors import RigUnknown
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.reap import Place, look
@@ -36,10 +39,17 @@ def drift(context: Context, rig: Rig) -> tuple[Drift, ...]:
             known = {r.id for r in terraform_state.parse(terraform.state_pull())}
         (root / DRIFT_PLAN).unlink(missing_ok=True)
         if registry.has(attempt.cloud, "inventory"):
-            for resource in look(context, Place(cloud=attempt.cloud, regions=(attempt.region,)), rig.run_id):
-                if resource.id not in known and resource.name not in known:
-                    found.append(Drift(kind="extra", type=resource.type, id=resource.id, detail=resource.name))
+            seen = look(context, Place(cloud=attempt.cloud, regions=(attempt.region,)), rig.run_id)
+            found += _extra(seen, known)
     return tuple(found)
+
+
+def _extra(seen: Sequence[Resource], known: set[str]) -> list[Drift]:
+    """What is not in state, of the kinds that are: a node's own disk has our labels too, and is in no state."""
+    kinds = {r.type for r in seen if r.id in known}
+    return [
+        Drift(kind="extra", type=r.type, id=r.id, detail=r.name) for r in seen if r.type in kinds and r.id not in known
+    ]
 
 
 def _typed(drifted: ResourceDrifted, attempt: Attempt) -> Drift:

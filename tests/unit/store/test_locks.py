@@ -2,35 +2,20 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from support.held import held_elsewhere
 from trainrig.errors import RigBusy
 from trainrig.store import locks
 
-HOLD = """
-import sys
-from pathlib import Path
-from trainrig.store import locks
-with locks.hold(Path(sys.argv[1]), "apply"):
-    print("held", flush=True)
-    sys.stdin.read()
-"""
-
 
 def test_the_second_writer_is_told_who_is_there(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as other:
-        assert other.stdout
-        assert other.stdout.readline() == "held\n"
+    with held_elsewhere(tmp_path, "apply") as other:
         with pytest.raises(RigBusy) as caught, locks.hold(tmp_path, "destroy"):
             pass
         assert locks.held(tmp_path)
-        other.kill()
     assert caught.value.details["pid"] == other.pid
     assert caught.value.details["where"] == socket.gethostname()
     assert "apply since" in caught.value.message
