@@ -12,12 +12,11 @@ from typing import Any, Final
 import yaml
 
 from trainrig.errors import Problem, SpecInvalid
-from trainrig.spec.nodes import UNPRINTABLE, Map, Node, Scalar, Seq, Source, problem
+from trainrig.spec.nodes import MAX_PROBLEMS, UNPRINTABLE, Map, Node, Scalar, Seq, Source, problem
 
 MAX_CHARACTERS: Final = 1_000_000
 MAX_DEPTH: Final = 50
 MAX_NODES: Final = 100_000  # after aliases are followed: ten lines can name a billion nodes
-MAX_PROBLEMS: Final = 50
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _STANDARD: Final = "tag:yaml.org,2002:"
@@ -43,6 +42,8 @@ def compose(text: str, file: str) -> tuple[Node, ...]:
     try:
         for event in yaml.parse(source.text, Loader=_LOADER):
             composer.take(event)
+            if len(composer.problems) > MAX_PROBLEMS:
+                break
     except yaml.MarkedYAMLError as error:
         raise invalid(file, [*composer.problems, _syntax(error, source)]) from None
     except yaml.YAMLError as error:
@@ -175,6 +176,8 @@ class _Composer:
                 self.problems.append(problem(key, f"`{key.text}` is here twice", f"the first is in line {first}"))
             else:
                 own[key.text] = (key, value)
+            if len(self.problems) > MAX_PROBLEMS:
+                break
         return Map(entries=tuple({**merged, **own}.values()), **self._at(opened.event))
 
     def _merge(self, value: Node, merged: dict[str, tuple[Scalar, Node]]) -> None:

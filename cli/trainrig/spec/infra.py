@@ -49,7 +49,7 @@ NOT_RENTED: Final = {
 }
 _ALIASES: Final = {"k8s": "kubernetes"}
 _CLOUD: Final = re.compile(r"[a-z][a-z0-9_-]{0,40}\Z")
-_PLACE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,60}\Z")
+_PLACE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@/-]{0,200}\Z")  # / and : are in names of Kubernetes contexts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

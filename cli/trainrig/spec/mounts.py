@@ -12,7 +12,7 @@ from trainrig.errors import Problem
 from trainrig.model.job import Mount, MountMode
 from trainrig.spec.forms import BOOLEAN, DATA_SIZE, STRING
 from trainrig.spec.infra import PLACE
-from trainrig.spec.nodes import Bad, Map, Node, Scalar, Seq, kind, problem
+from trainrig.spec.nodes import MAX_PROBLEMS, Bad, Map, Node, Scalar, Seq, kind, problem
 from trainrig.spec.scalars import is_null, string
 from trainrig.spec.tables import Form, Key, Table, did_you_mean, one_of, take
 
@@ -88,6 +88,8 @@ def read_mounts(node: Node, problems: list[Problem]) -> tuple[Mount, ...]:
         return ()
     mounts = []
     for key, value in node:
+        if len(problems) > MAX_PROBLEMS:
+            break
         if not key.text.strip():
             problems.append(problem(key, "an empty path"))
         elif is_null(value):

@@ -5,13 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 from trainrig.errors import Position, Problem
 
 UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\ud800-\udfff\ufffe\uffff]")
 _WIDEST: Final = 400  # a caret further to the right than this helps nobody
+MAX_PROBLEMS: Final = 50  # of one file; what follows is not worth the time
 _AFTER: Final = 100  # characters of the line that are shown after the caret
+
+
+@lru_cache(maxsize=4)
+def _lines(text: str) -> list[str]:
+    """Not splitlines(): YAML counts lines by newlines alone, and so do editors."""
+    return text.split("\n")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,8 +31,7 @@ class Source:
 
     def at(self, line: int, column: int) -> Position:
         """`line` and `column` count from 1."""
-        # Not splitlines(): YAML counts lines by newlines alone, and so do editors.
-        lines = self.text.split("\n")
+        lines = _lines(self.text)
         shown = lines[line - 1].rstrip("\r") if 0 < line <= len(lines) else ""
         shown = UNPRINTABLE.sub("\ufffd", shown[: column + _AFTER]) if column <= _WIDEST else ""
         return Position(file=self.file, line=line, column=column, text=shown)

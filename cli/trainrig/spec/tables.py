@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import Any, Generic, Literal, TypeVar
 
 from trainrig.errors import Problem
-from trainrig.spec.nodes import Bad, Map, Node, Seq, kind, problem
+from trainrig.spec.nodes import MAX_PROBLEMS, Bad, Map, Node, Seq, kind, problem
 from trainrig.spec.scalars import is_null
 
 T = TypeVar("T")
@@ -80,6 +80,8 @@ class Table:
         known = {k.name: k for k in self.keys} | {k.alias: k for k in self.keys if k.alias}
         given: dict[str, Any] = {}
         for name, value in node:
+            if len(problems) > MAX_PROBLEMS:
+                break
             key = known.get(name.text)
             if key is None:
                 problems.append(self._unknown(name))
