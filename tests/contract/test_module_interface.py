@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from support import module_docs
-from support.standin import wheels
+from support.standin.wheels import SOURCES
 from support.terraform_root import Root
 from trainrig import assets
 from trainrig.model.node import Node
@@ -99,7 +99,7 @@ def test_one_exact_provider_version_is_rendered_locked_and_tested(cloud: str, pr
     rendered = re.findall(
         r'^ +version = "\{\{ provider_version \| default\("([0-9.]+)"\) \}\}"', template, re.MULTILINE
     )
-    assert rendered == [pins[f"hashicorp/{provider}"]] == [wheels.WHEELS[provider].provider_version]
+    assert rendered == [pins[f"hashicorp/{provider}"]] == [SOURCES[provider].provider_version]
 
 
 @pytest.mark.parametrize("path", sorted(module_docs.MODULES.glob("*/families.json")), ids=lambda path: path.parent.name)

@@ -10,7 +10,10 @@ from typing import Any
 
 from filelock import FileLock
 
-from support.standin import jsii, wheels
+from support.standin import jsii
+from support.standin.wheels import SOURCES
+from support.wheels import fetch
+from trainrig import settings
 
 # What the rebuilt schemas do not say; Terraform hides these in plans.
 _SENSITIVE = {
@@ -36,11 +39,12 @@ def load(provider: str, *, resources: Iterable[str], data_sources: Iterable[str]
 
 
 def _folders(provider: str, folders: list[str]) -> dict[str, Any]:
-    cache = wheels.folder() / "schemas" / f"{wheels.WHEELS[provider].filename}-{_reader()}"
+    wheel = SOURCES[provider].wheel
+    cache = settings.cache() / "test-schemas" / f"{wheel.project}-{wheel.version}-{_reader()}"
     cache.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{cache}.lock"):
         if missing := [f for f in folders if not (cache / f"{f}.json").exists()]:
-            for folder, javascript in jsii.sources(wheels.fetch(provider), missing).items():
+            for folder, javascript in jsii.sources(fetch(wheel), missing).items():
                 (cache / f"{folder}.json").write_text(json.dumps(jsii.schema(javascript)), encoding="utf-8")
         return {f: json.loads((cache / f"{f}.json").read_text(encoding="utf-8")) for f in folders}
 
