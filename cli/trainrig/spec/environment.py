@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -148,6 +147,10 @@ def _state(values: Values) -> StateBackend:
 
 def _cidrs(values: Values, problems: list[Problem]) -> tuple[str, ...]:
     cidrs: tuple[str, ...] = values.get("ssh_ingress", ())
+    if not cidrs:
+        return ()
+    import ipaddress
+
     for cidr in cidrs:
         try:
             network = ipaddress.ip_network(cidr)

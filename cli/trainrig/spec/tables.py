@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any, Generic, Literal, TypeVar
 
 from trainrig.errors import Problem
@@ -122,6 +121,8 @@ def take(form: Form[T], node: Node, problems: list[Problem]) -> T | None:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A hint for a word that is not one of `known`."""
+    from difflib import get_close_matches
+
     names = list(known)
     lowered = {n.lower(): n for n in names}
     close = get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.6)
