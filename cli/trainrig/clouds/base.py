@@ -68,6 +68,7 @@ class Resource:
     expires_at: datetime | None
     price_hour_usd: Decimal | None = None
     market: Market | None = None  # of a machine, where the cloud says it
+    instance_type: str | None = None  # of a machine; the catalogue has its price
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

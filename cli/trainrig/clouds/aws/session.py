@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import boto3
@@ -14,6 +17,7 @@ from trainrig.clouds.base import Account
 from trainrig.errors import CommandFailed, CredentialsMissing, PreflightFailed
 
 HOME_REGION = "us-east-1"  # where IAM answers, and what a session without a region of its own asks
+LENT_SECONDS = 1800  # how long a role's credentials are used; AWS lends them for an hour
 PATIENCE = Config(connect_timeout=5, read_timeout=30, retries={"mode": "standard", "max_attempts": 3})
 
 _NO_CREDENTIALS = (
@@ -46,20 +50,28 @@ _REFUSED = frozenset(
     }
 )
 
+_LOCK = threading.Lock()  # a session is not safe to make clients from in several threads; the clients themselves are
+
 
 def client(account: Account, service: str, region: str = HOME_REGION) -> Any:
     """A client of one service in one region, for the profile that the account names (else the chain's own), in the
     role that it names."""
-    with translated(account):
-        # A botocore session shared between threads is not safe to make clients from, so each client has its own.
-        session = boto3.Session(profile_name=account.settings.get("profile"))
-        role = account.settings.get("role_arn")
-        if role:
-            lent = session.client("sts", region_name=HOME_REGION, config=PATIENCE).assume_role(
-                RoleArn=role, RoleSessionName="trainrig"
-            )["Credentials"]
-            session = boto3.Session(lent["AccessKeyId"], lent["SecretAccessKey"], lent["SessionToken"])
+    with translated(account), _LOCK:
+        session = _session(
+            account.settings.get("profile"), account.settings.get("role_arn"), int(time.monotonic() // LENT_SECONDS)
+        )
         return session.client(service, region_name=region, config=PATIENCE)  # type: ignore[call-overload]
+
+
+@lru_cache(maxsize=8)
+def _session(profile: str | None, role: str | None, _period: int) -> boto3.Session:
+    """One session for all clients: it has read the service descriptions, which takes longer than most calls."""
+    session = boto3.Session(profile_name=profile)
+    if not role:
+        return session
+    sts = session.client("sts", region_name=HOME_REGION, config=PATIENCE)
+    lent = sts.assume_role(RoleArn=role, RoleSessionName="trainrig")["Credentials"]
+    return boto3.Session(lent["AccessKeyId"], lent["SecretAccessKey"], lent["SessionToken"])
 
 
 def regions(account: Account) -> Sequence[str]:

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import pytest
 from moto import mock_aws
 
+from support import moto_placement_groups
 from support.loopback import Loopback
+from trainrig.clouds.aws import session
 from trainrig.clouds.base import Account
 
 
@@ -16,5 +18,7 @@ def account(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> Iterator[Acc
     monkeypatch.setenv("AWS_ENDPOINT_URL_PRICING", loopback.url)
     monkeypatch.setenv("AWS_ENDPOINT_URL_SERVICE_QUOTAS", loopback.url)
     monkeypatch.delenv("AWS_PROFILE", raising=False)
+    moto_placement_groups.install(monkeypatch)
+    session._session.cache_clear()
     with mock_aws():
         yield Account(cloud="aws", regions=("us-east-1",))
