@@ -32,6 +32,8 @@ resource "aws_iam_role_policy" "node" {
   })
 }
 
+# EC2 may not see a new profile for some seconds (terraform-provider-aws#2046, #838): the provider waits for it, and what
+# still fails is of the class `eventual`, which is tried again.
 resource "aws_iam_instance_profile" "node" {
   count = local.has_identity ? 1 : 0
 
@@ -88,7 +90,7 @@ locals {
       Effect    = "Allow"
       Action    = ["kms:Decrypt", "kms:GenerateDataKey"]
       Resource  = [key]
-      Condition = { StringEquals = { "kms:ViaService" = "s3.${var.region}.amazonaws.com" } }
+      Condition = { StringEquals = { "kms:ViaService" = "s3.${var.region}.amazonaws.com${local.partition == "aws-cn" ? ".cn" : ""}" } }
     }
   ]
 }

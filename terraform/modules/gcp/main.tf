@@ -30,7 +30,7 @@ resource "google_compute_instance" "node" {
   resource_policies = google_compute_resource_policy.rig[*].self_link
 
   boot_disk {
-    auto_delete = true # by the VM alone: two sides that delete race (cluster-toolkit#376)
+    auto_delete = true # by the VM alone: two sides that delete race (cluster-toolkit PR #283)
 
     initialize_params {
       image  = var.image

@@ -1,5 +1,6 @@
 # The network of the rig: its own, or a given one. Nothing here takes labels on Google Cloud, so names and descriptions
-# carry the rig's id.
+# carry the rig's id. What others put into the rig's own network (an organisation's firewall rules) keeps it from going away
+# (cluster-toolkit#376), and the error of the destroy names it.
 
 resource "google_compute_network" "rig" {
   count = local.own_network ? 1 : 0
