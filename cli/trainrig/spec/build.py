@@ -11,6 +11,7 @@ from typing import Final
 from trainrig.errors import Problem
 from trainrig.model.job import Checkpoints, Job, Mount, Pins, PlacementWishes, Recovery
 from trainrig.model.rig import digest_of
+from trainrig.spec.compose import without_lines
 from trainrig.spec.mounts import declared_sizes, read_bucket, read_mounts, substitute
 from trainrig.spec.nodes import Bad, Map, Node, problem, to_plain
 from trainrig.spec.resources import CONTAINER, Hardware, read_resources
@@ -32,7 +33,7 @@ def build(root: Map, *, default_name: str, problems: list[Problem], draft: bool 
     workdir, ref, start_in = _workdir(values, problems)
     image: str | None = values.get("image", hardware.container)
     name = values.get("name", default_name)
-    return Job(
+    job = Job(
         name=name,
         options=hardware.options,
         ordered=hardware.ordered,
@@ -61,6 +62,9 @@ def build(root: Map, *, default_name: str, problems: list[Problem], draft: bool 
         source=root.source.file,
         digest=_digest(root, name),
     )
+    if problems and isinstance(secrets := root.get("secrets"), Map):
+        problems[:] = without_lines(problems, {value.line for _, value in secrets})
+    return job
 
 
 def _env(root: Map) -> dict[str, str | None]:
@@ -180,7 +184,7 @@ def _digest(root: Map, name: str) -> str:
     plain = {"name": name, **to_plain(root)}
     if isinstance(plain.get("secrets"), dict):
         plain["secrets"] = sorted(plain["secrets"])
-    return digest_of(json.dumps(plain, sort_keys=True, ensure_ascii=False))
+    return digest_of(json.dumps(plain, sort_keys=True))
 
 
 def root_mapping(node: Node, problems: list[Problem]) -> Map:

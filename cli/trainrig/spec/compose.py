@@ -6,7 +6,7 @@ what is ambiguous and what is too big, and every node keeps its place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import yaml
@@ -60,6 +60,11 @@ def invalid(file: str, problems: list[Problem]) -> SpecInvalid:
     left = f", the first {MAX_PROBLEMS} shown" if len(problems) > MAX_PROBLEMS else ""
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
     return SpecInvalid(f"{file}: {count}{left}", problems=shown)
+
+
+def without_lines(problems: list[Problem], lines: set[int]) -> list[Problem]:
+    """The problems, not showing these lines, since they hold secrets."""
+    return [replace(p, where=replace(p.where, text="")) if p.where and p.where.line in lines else p for p in problems]
 
 
 def _syntax(error: yaml.MarkedYAMLError, source: Source) -> Problem:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final
 
@@ -14,7 +13,7 @@ from trainrig.model.environment import CloudPolicy, Environment, StateBackend
 from trainrig.model.job import Pins
 from trainrig.model.offer import Market
 from trainrig.spec.build import build
-from trainrig.spec.compose import compose, invalid
+from trainrig.spec.compose import compose, invalid, without_lines
 from trainrig.spec.environment_schema import ACCOUNTS, CLOUD_POLICY, ENVIRONMENT
 from trainrig.spec.forms import LABEL_NAME, SETTING
 from trainrig.spec.load import default_name
@@ -55,8 +54,7 @@ def _load(text: str, file: str) -> Environment:
     name = values.get("name", default_name(file))
     environment = _build(values, name, file, problems)
     if problems:
-        hidden = {p.where.line for p in secrets if p.where}
-        raise invalid(file, [_without_line(p) if p.where and p.where.line in hidden else p for p in problems])
+        raise invalid(file, without_lines(problems, {p.where.line for p in secrets if p.where}))
     return environment
 
 
@@ -197,10 +195,6 @@ def _secrets(root: Map) -> Iterator[Problem]:
         elif _SECRET_KEY.search(key) and not is_null(node) and not _REFERENCE.match(node.text):
             hint = f"write {key}: env:NAME, or file:PATH"
             yield Problem(message=f"`{key}` would hold a secret", where=where, hint=hint)
-
-
-def _without_line(found: Problem) -> Problem:
-    return replace(found, where=replace(found.where, text="")) if found.where else found
 
 
 def _scalars(node: Node, key: str) -> Iterator[tuple[str, Scalar]]:

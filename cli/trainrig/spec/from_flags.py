@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Any, Final
+from typing import Final
 
 from trainrig.spec.load import JobSpec
 from trainrig.spec.nodes import Map, Source
@@ -28,11 +28,16 @@ class JobFlags:
     def __bool__(self) -> bool:
         return self != JobFlags()
 
-    def keys(self) -> dict[str, Any]:
-        """The flags as keys of a job file."""
-        given = {"budget": self.max_cost, "timeout": self.timeout, "image": self.image, "run": self.script()}
-        found: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
-        return found | ({"resources": {"accelerators": self.gpu}} if self.gpu else {})
+    def keys(self) -> Iterator[tuple[str, tuple[str, ...], str]]:
+        """What is given: the option, the path of the key that it sets in a job file, and the value."""
+        found = (
+            ("--gpu", ("resources", "accelerators"), self.gpu),
+            ("--max-cost", ("budget",), self.max_cost),
+            ("--timeout", ("timeout",), self.timeout),
+            ("--image", ("image",), self.image),
+            ("--", ("run",), self.script()),
+        )
+        return ((option, path, value) for option, path, value in found if value is not None)
 
     def script(self) -> str | None:
         """The command as a shell script: one word is a script already, several are quoted one by one."""

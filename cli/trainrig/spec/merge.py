@@ -15,7 +15,7 @@ from trainrig.spec.build import build
 from trainrig.spec.compose import compose, invalid
 from trainrig.spec.from_flags import JobFlags
 from trainrig.spec.load import JobSpec
-from trainrig.spec.nodes import Map, Scalar, Source, from_plain, position
+from trainrig.spec.nodes import Map, Node, Scalar, Source, from_plain, position
 from trainrig.spec.overlay import overlay
 
 _DOT: Final = re.compile(r"(?<!\\)\.")
@@ -28,8 +28,8 @@ def resolve(
     root = spec.root
     if environment.defaults:
         root = overlay(_tree(dict(environment.defaults), environment.source or environment.name), root)
-    if flags is not None:
-        root = overlay(root, _tree(flags.keys(), "the command line"))
+    for option, path, value in flags.keys() if flags else ():
+        root = overlay(root, _nest(path, Scalar(text=value, plain=False, source=Source(file=option, text=value))))
     for override in overrides:
         root = overlay(root, parse_override(override))
     root = replace(root, source=spec.root.source)
@@ -53,8 +53,13 @@ def parse_override(text: str) -> Map:
     node = documents[0] if documents else Scalar(text="", plain=True, source=source)
     if len(documents) > 1:
         raise UsageError(f"--set {text!r} has more than one value")
-    for key in reversed(keys):
-        node = Map(entries=((Scalar(text=key, plain=False, source=source), node),), source=source)
+    return _nest(keys, node)
+
+
+def _nest(path: Sequence[str], node: Node) -> Map:
+    """The tree in which `node` is the only leaf."""
+    for key in reversed(path):
+        node = Map(entries=((Scalar(text=key, plain=False, source=node.source), node),), source=node.source)
     assert isinstance(node, Map)
     return node
 

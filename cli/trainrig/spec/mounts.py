@@ -21,6 +21,7 @@ _NOT_STORES: Final = ("r2", "ibm", "oci", "nebius", "coreweave", "vastdata", "hf
 _SCHEMES: Final = ("s3", "gs", "az", "https", "http", "file")
 _NOT_SCHEMES: Final = ("r2", "cos", "oci", "nebius", "hf", "cw", "vastdata")
 _URL: Final = re.compile(r"([a-z][a-z0-9+.-]*)://")
+_VARIABLE: Final = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))", re.ASCII)
 _STORE_OF_SCHEME: Final = {"s3": "s3", "gs": "gcs", "az": "azure"}
 _TYPES: Final = ("MODEL_CHECKPOINT_RO", "MODEL_CHECKPOINT_RW", "DATASET_RO", "DATASET_RW")
 
@@ -86,12 +87,16 @@ def read_mounts(node: Node, problems: list[Problem]) -> tuple[Mount, ...]:
     if not isinstance(node, Map):
         problems.append(problem(node, f"`file_mounts` must be a mapping of paths to sources, not {kind(node)}"))
         return ()
-    mounts = []
+    mounts: list[Mount] = []
+    targets: dict[str, Scalar] = {}  # two keys may become one when variables are filled in
     for key, value in node:
         if len(problems) > MAX_PROBLEMS:
             break
+        first = targets.setdefault(key.text.rstrip("/") or "/", key)
         if not key.text.strip():
             problems.append(problem(key, "an empty path"))
+        elif first is not key:
+            problems.append(problem(key, f"{key.text} is mounted twice", f"the first is in line {first.line}"))
         elif is_null(value):
             problems.append(problem(value, f"nothing is mounted at {key.text}", "give a path, a URL or a mapping"))
         elif isinstance(value, Map):
@@ -138,25 +143,17 @@ def _store_of(source: str | None) -> str | None:
 
 def substitute(node: Node, variables: Mapping[str, str]) -> Node:
     """`$NAME` and `${NAME}` in keys and values, for the job's own variables; others stay as they are."""
-    if not variables:
-        return node
-    pattern = re.compile(
-        r"\$(?:\{(" + "|".join(map(re.escape, variables)) + r")\}|(" + "|".join(map(re.escape, variables)) + r")\b)"
-    )
-    return _substitute(node, pattern, variables)
-
-
-def _substitute(node: Node, pattern: re.Pattern[str], variables: Mapping[str, str]) -> Node:
     match node:
         case Scalar():
-            filled = pattern.sub(lambda m: variables[m[1] or m[2]], node.text)
+            filled = _VARIABLE.sub(lambda m: variables.get(m[1] or m[2], m[0]), node.text)
             return node if filled == node.text else replace(node, text=filled, plain=False)
         case Seq():
-            return replace(node, items=tuple(_substitute(i, pattern, variables) for i in node.items))
+            return replace(node, items=tuple(substitute(item, variables) for item in node.items))
         case Map():
-            entries = []
-            for key, value in node:
-                filled_key = _substitute(key, pattern, variables)
-                assert isinstance(filled_key, Scalar)
-                entries.append((filled_key, _substitute(value, pattern, variables)))
-            return replace(node, entries=tuple(entries))
+            return replace(node, entries=tuple((_key(k, variables), substitute(v, variables)) for k, v in node))
+
+
+def _key(key: Scalar, variables: Mapping[str, str]) -> Scalar:
+    filled = substitute(key, variables)
+    assert isinstance(filled, Scalar)
+    return filled

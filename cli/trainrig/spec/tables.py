@@ -13,7 +13,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from trainrig.errors import Problem
 from trainrig.spec.nodes import MAX_PROBLEMS, Bad, Map, Node, Seq, kind, problem
-from trainrig.spec.scalars import is_null
+from trainrig.spec.scalars import is_null, string
 
 T = TypeVar("T")
 
@@ -133,8 +133,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 def one_of(*words: str) -> Form[str]:
     """One word of a closed list, in any case."""
-    from trainrig.spec.scalars import string
-
     lowered = {w.lower(): w for w in words}
 
     def read(node: Node) -> str:

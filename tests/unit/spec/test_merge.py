@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from support.specs import ANYWHERE, job, problems
-from trainrig.errors import SpecInvalid, UsageError
+from trainrig.errors import SpecInvalid, UsageError, render
 from trainrig.model.job import Pins
 from trainrig.model.offer import Market
-from trainrig.spec.from_flags import JobFlags
+from trainrig.spec.from_flags import JobFlags, spec_from_flags
 from trainrig.spec.load import load_documents
 from trainrig.spec.merge import resolve
 
@@ -75,6 +75,21 @@ def test_secrets_are_references() -> None:
     assert job(text).secrets == expected
     assert job("run: x\nsecrets: ['secrets:A']\n").secrets == {"A": "env:A"}
     assert problems("run: x\nsecrets: [A]\n") == ["2:11 a list of secrets has entries such as secrets:HF_TOKEN"]
+
+
+def test_an_error_beside_a_secret_does_not_show_its_line() -> None:
+    with pytest.raises(SpecInvalid) as caught:
+        job("run: x\nsecrets: {TOKEN: hush, 1BAD: x}\nnum_nodes: 0\n")
+    said = render(caught.value)
+    assert "job.yaml:2:24: `1BAD` is not a variable's name" in said
+    assert "hush" not in said
+    assert "| num_nodes: 0" in said
+
+
+def test_a_wrong_flag_is_named() -> None:
+    with pytest.raises(SpecInvalid) as caught:
+        resolve(spec_from_flags(JobFlags(timeout="10")), ANYWHERE, (), JobFlags(timeout="10", command=("x",)))
+    assert "--timeout:1:1: a duration such as 90m, 10h or 2d is wanted here, not `10`" in render(caught.value)
 
 
 def test_the_digest_ignores_layout_and_secrets_and_nothing_else() -> None:

@@ -83,6 +83,7 @@ def test_storage_is_mounted_at_the_workdir() -> None:
         ("{/d: 'ftp://host/x'}", "`ftp://` is not a place that trainrig knows"),
         ("{/d: {name: b, mode: LINK}}", "`LINK` is not one of MOUNT, COPY, MOUNT_CACHED"),
         ("{/d: {name: b, config: {}}}", "`config` is not supported: mounts are not tuned one by one"),
+        ("{/d: a, /d/: b}", "/d/ is mounted twice"),
         ("{/d: null}", "nothing is mounted at /d"),
         ("{/d: [a]}", "a list of sources is not supported: one mount takes one source"),
         ("[]", "`file_mounts` must be a mapping of paths to sources, not a list"),
