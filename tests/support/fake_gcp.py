@@ -48,11 +48,18 @@ class FakeGcp:
         server.route("POST", "/token", {"access_token": "t", "expires_in": 3600, "token_type": "Bearer"})
         server.route("GET", f"{base}/aggregated/(\\w+)", self._aggregated)
         server.route("GET", f"{base}/(global|zones/[\\w-]+|regions/[\\w-]+)/(\\w+)", self._list)
+        server.route("GET", f"/v1/projects/{PROJECT}/serviceAccounts", self._service_accounts)
+        server.route("DELETE", f"/v1/projects/{PROJECT}/serviceAccounts/(.+)", self._delete_service_account)
         server.route("DELETE", f"{base}/(global|zones/[\\w-]+|regions/[\\w-]+)/(\\w+)/([\\w-]+)", self._delete)
 
     def add(self, scope: str, collection: str, **fields: Any) -> dict[str, Any]:
         self.items.setdefault((scope, collection), {})[fields["name"]] = fields
         return fields
+
+    def add_service_account(self, account_id: str, description: str = "") -> None:
+        email = f"{account_id}@{PROJECT}.iam.gserviceaccount.com"
+        name = f"projects/{PROJECT}/serviceAccounts/{email}"
+        self.add("iam", "serviceAccounts", name=name, email=email, description=description)
 
     def names(self) -> set[str]:
         return {f"{collection}/{name}" for (_, collection), found in self.items.items() for name in found}
@@ -71,13 +78,21 @@ class FakeGcp:
         scope, collection = request.groups
         return {"items": list(self.items.get((scope, collection), {}).values())}
 
+    def _service_accounts(self, request: Request) -> Any:
+        return {"accounts": list(self.items.get(("iam", "serviceAccounts"), {}).values())}
+
+    def _delete_service_account(self, request: Request) -> Any:
+        found = self.items.get(("iam", "serviceAccounts"), {})
+        name = f"projects/{PROJECT}/serviceAccounts/{request.groups[0]}"
+        return {} if found.pop(name, None) else error(404, "notFound", f"{name} does not exist")
+
     def _delete(self, request: Request) -> Any:
         scope, collection, name = request.groups
         found = self.items.get((scope, collection), {})
         if name not in found:
             return error(404, "notFound", f"The resource '{scope}/{collection}/{name}' was not found")
         users = found[name].get("users") or []
-        if any(user.rpartition("/")[2] in {n for f in self.items.values() for n in f} for user in users):
+        if any("/".join(user.split("/")[-2:]) in self.names() for user in users):
             return error(
                 400,
                 "resourceInUseByAnotherResource",

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from support.fake_gcp import PROJECT, FakeGcp
+from support.rigs import identity
+from trainrig.clouds.base import Account
+from trainrig.clouds.gcp import inventory
+from trainrig.errors import CommandFailed
+from trainrig.model.offer import Market
+
+RUN = "abcd2345"
+ZONE, REGION = "zones/us-central1-a", "regions/us-central1"
+
+
+def build(cloud: FakeGcp, run_id: str = RUN) -> None:
+    """A rig as the module makes it: what takes no labels has a description."""
+    rig = identity(run_id=run_id)
+    name, labels = rig.resource_prefix, rig.all_labels()
+    mark = {"description": f"Nodes of the rig {name}"}
+    used_by_node = {"users": [f"https://x/{ZONE}/instances/{name}-0"]}
+    cloud.add(
+        ZONE,
+        "instances",
+        name=f"{name}-0",
+        id="7001" if run_id == RUN else "7002",
+        labels=labels,
+        machineType=f"https://x/{ZONE}/machineTypes/a2-highgpu-1g",
+        scheduling={"provisioningModel": "SPOT"},
+    )
+    cloud.add(ZONE, "disks", name=f"{name}-0", labels=labels, sizeGb="365", **used_by_node)
+    cloud.add(REGION, "resourcePolicies", name=name, **mark, **used_by_node)
+    cloud.add("global", "firewalls", name=f"{name}-ssh4", description=f"SSH to the rig {name}")
+    cloud.add(REGION, "subnetworks", name=f"{name}-sub", **mark, **used_by_node)
+    firewall, subnet = f"https://x/global/firewalls/{name}-ssh4", f"https://x/{REGION}/subnetworks/{name}-sub"
+    cloud.add("global", "networks", name=f"{name}-net", **mark, users=[firewall, subnet])
+    cloud.add_service_account(name, f"Nodes of the rig {name}")
+
+
+def test_a_whole_rig_is_found_and_deleted_in_order(cloud: FakeGcp, account: Account) -> None:
+    build(cloud)
+    cloud.add("global", "networks", name="default")
+    found = list(inventory.find(account, RUN))
+
+    assert [r.type for r in found] == [
+        "instance",
+        "disk",
+        "resource_policy",
+        "firewall",
+        "subnetwork",
+        "network",
+        "service_account",
+    ]
+    assert {r.run_id for r in found} == {RUN}
+    # the lease of the run, also for what takes no labels
+    assert {r.expires_at for r in found} == {datetime(2026, 3, 2, 12, tzinfo=UTC)}
+    machine, disk = found[0], found[1]
+    assert (machine.id, machine.region, machine.market) == ("7001", "us-central1", Market.SPOT)
+    assert machine.instance_type == "a2-highgpu-1g"
+    assert disk.price_hour_usd == Decimal("0.05")
+    assert disk.id == f"projects/{PROJECT}/{ZONE}/disks/{disk.name}"
+
+    for resource in found:
+        inventory.delete(account, resource)
+    assert cloud.names() == {"networks/default"}
+    for resource in found:  # absent is done
+        inventory.delete(account, resource)
+
+
+def test_only_the_run_that_is_asked_for(cloud: FakeGcp, account: Account) -> None:
+    build(cloud)
+    build(cloud, "zzzz2222")
+    for resource in inventory.find(account, RUN):
+        inventory.delete(account, resource)
+    assert {r.run_id for r in inventory.find(account)} == {"zzzz2222"}
+
+
+def test_names_alone_are_not_certain(cloud: FakeGcp, account: Account) -> None:
+    cloud.add("global", "networks", name="tr-prod-database")
+    cloud.add("global", "networks", name="prod")
+    cloud.add_service_account("tr-prod-database")
+    assert [(r.name, r.run_id) for r in inventory.find(account)] == [("tr-prod-database", None)] * 2
+
+
+def test_only_the_regions_of_the_account_and_what_is_global(cloud: FakeGcp, account: Account) -> None:
+    build(cloud)
+    found = inventory.find(replace(account, regions=("europe-west4",)), RUN)
+    assert {r.region for r in found} == {"global"}
+
+
+def test_what_holds_a_resource_is_said(cloud: FakeGcp, account: Account) -> None:
+    build(cloud)
+    network = next(r for r in inventory.find(account, RUN) if r.type == "network")
+    with pytest.raises(CommandFailed, match=r"is already being used by .*firewalls.*resourceInUseByAnotherResource"):
+        inventory.delete(account, network)
+
+
+def test_another_machine_of_the_same_name_is_left_alone(cloud: FakeGcp, account: Account) -> None:
+    build(cloud)
+    machine = next(r for r in inventory.find(account, RUN) if r.type == "instance")
+    inventory.delete(account, replace(machine, id="6999"))
+    assert f"instances/{machine.name}" in cloud.names()
