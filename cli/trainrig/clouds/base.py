@@ -131,6 +131,31 @@ class InventoryModule(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MachineImage:
+    """A GPU machine image that a cloud offers. `driver` and `cuda` only where the cloud itself says them; "580" is a
+    branch."""
+
+    name: str
+    id: str
+    driver: str | None = None
+    cuda: str | None = None
+
+
+class ImagesModule(Protocol):
+    """clouds/<name>/images.py: what `trainrig lock` asks."""
+
+    PER_REGION: bool  # ids differ from region to region
+
+    def newest(self, account: Account, region: str, arch: str) -> MachineImage | None:
+        """The newest image of the kind that trainrig uses; `arch` is x86_64 or arm64. None: there is none."""
+        ...
+
+    def find(self, account: Account, region: str, name: str) -> MachineImage | None:
+        """The image of exactly that name, deprecated or not. None: it is not there."""
+        ...
+
+
 class StoreModule(Protocol):
     """clouds/<name>/store.py: looks into the long-lived buckets."""
 

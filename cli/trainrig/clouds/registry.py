@@ -94,6 +94,10 @@ def inventory(cloud: str) -> base.InventoryModule:
     return cast("base.InventoryModule", capability(cloud, "inventory"))
 
 
+def images(cloud: str) -> base.ImagesModule:
+    return cast("base.ImagesModule", capability(cloud, "images"))
+
+
 def store(cloud: str) -> base.StoreModule:
     return cast("base.StoreModule", capability(cloud, "store"))
 

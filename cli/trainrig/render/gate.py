@@ -50,7 +50,7 @@ class Matrix:
 
     def newest_cuda(self, driver: str) -> str | None:
         """The newest toolkit that a driver fully runs; None: older than the table."""
-        known = [cuda for cuda, needed in self.toolkits.items() if version(driver) >= version(needed)]
+        known = [cuda for cuda, needed in self.toolkits.items() if not older(driver, needed)]
         return known[-1] if known else None
 
 
@@ -107,7 +107,7 @@ def _module(mix: Mix, needs: GpuNeeds, matrix: Matrix) -> Verdict | None:
 
 def _driver(mix: Mix, needs: GpuNeeds, matrix: Matrix) -> Verdict | None:
     assert mix.driver is not None
-    if needs.driver_min and version(mix.driver) < version(needs.driver_min):
+    if needs.driver_min and older(mix.driver, needs.driver_min):
         return Verdict(
             reason=f"driver {mix.driver} does not know {mix.gpu} ({needs.architecture})",
             nearest=f"driver {needs.driver_min} or newer",
@@ -138,7 +138,7 @@ def _container(mix: Mix, needs: GpuNeeds, matrix: Matrix) -> Verdict | None:
 def _toolkit(cuda: str, driver: str, matrix: Matrix) -> Verdict | None:
     """A toolkit runs under the driver of its own major release, or a newer one."""
     needed = matrix.major_releases.get(cuda.partition(".")[0])
-    if needed is None or version(driver) >= version(needed):
+    if needed is None or not older(driver, needed):
         return None
     newest = matrix.newest_cuda(driver)
     return Verdict(
@@ -154,7 +154,7 @@ def _notes(mix: Mix, matrix: Matrix) -> tuple[str, ...]:
         return ("the container does not say which CUDA it has; set `pins: {cuda: ...}` to have it checked",)
     assert mix.driver is not None
     own = matrix.toolkits.get(".".join(mix.container_cuda.split(".")[:2]))
-    if own and version(mix.driver) < version(own):
+    if own and older(mix.driver, own):
         newer = f"CUDA {mix.container_cuda} was made with driver {own}"
         return (f"{newer}; under {mix.driver} what is new in it may be missing",)
     return ()
@@ -175,6 +175,12 @@ def container_cuda(reference: str, matrix: Matrix) -> str | None:
     if name.startswith("nvcr.io/nvidia/") and (found := re.match(r"\d{2}\.\d{2}", tag)):
         return matrix.ngc.get(found[0])
     return None
+
+
+def older(driver: str, needed: str) -> bool:
+    """Whether a driver is older than needed. A branch alone ("580") stands for all of its releases."""
+    have = version(driver)
+    return have < version(needed)[: len(have)]
 
 
 def version(text: str) -> Version:

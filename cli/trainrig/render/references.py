@@ -48,7 +48,9 @@ def container_loose(reference: str) -> bool:
 
 
 def with_digest(reference: str, digest: str) -> str:
-    """`name:tag` and `sha256:...` as one exact reference. A tag stays, for people; only a local image has none to
-    pull by, and is its own id."""
+    """`name:tag` and `sha256:...` as one exact reference, the tag kept for people; `local:sha256:...` is the id of an
+    image that only this machine has, and a reference by itself."""
+    if digest.startswith("local:"):
+        return digest.removeprefix("local:")
     name, tag, _ = split(reference)
     return f"{name}:{tag}@{digest}" if tag else f"{name}@{digest}"

@@ -55,6 +55,7 @@ def test_an_impossible_mix_is_refused_with_the_nearest_possible(mix: Mix, reason
         Mix(gpu="H100", driver="580.126.09", container_cuda="13.0"),
         Mix(gpu="B200", driver="580.173.02", image_cuda="13.0", container_cuda="12.8"),
         Mix(gpu="V100", driver="570.133.20", container_cuda="12.8", open_module=False),
+        Mix(gpu="H100", driver="580", container_cuda="13.0"),
     ],
 )
 def test_what_works_passes_in_silence(mix: Mix) -> None:
