@@ -22,6 +22,8 @@ TABLES: dict[str, Table] = {
     "job": schema.JOB,
     "resources": RESOURCES,
     "job-recovery": JOB_RECOVERY,
+    "config": schema.CONFIG,
+    "docker": schema.DOCKER,
     "mount": BUCKET,
     "workdir": schema.WORKDIR,
     "checkpoints": schema.CHECKPOINTS,

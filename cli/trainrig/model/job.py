@@ -127,6 +127,7 @@ class Job:
     workdir_ref: str | None = None
     start_in: str | None = None  # directory of the container where the job starts; None: that of the workdir
     image: str | None = None  # the container; None: the cloud's default training image
+    container_options: tuple[str, ...] = ()  # of `docker run`, beside ours
     setup: str | None = None
     run: str | None = None
     launch: Literal["torchrun", "ray", "mpi"] | None = None

@@ -116,7 +116,7 @@ def docker_arguments(job: Job, offer: Offer, image: str) -> list[str]:
     arguments += [f"--volume={b.source}:{b.target}{':ro' if b.read_only else ''}" for b in binds(job)]
     if offer.gpu_count:
         arguments += ["--gpus=all", "--ulimit=memlock=-1", "--ulimit=stack=67108864"]
-    return [*arguments, image, "/trainrig/job.sh"]
+    return [*arguments, *job.container_options, image, "/trainrig/job.sh"]
 
 
 def environment(launch: Launch, node: Node) -> dict[str, str]:

@@ -42,6 +42,7 @@ def build(root: Map, *, default_name: str, problems: list[Problem], draft: bool 
         workdir_ref=ref,
         start_in=start_in,
         image=image.removeprefix(CONTAINER) if image else None,
+        container_options=_container_options(values),
         setup=values.get("setup"),
         run=values.get("run"),
         launch=values.get("launch"),
@@ -129,6 +130,13 @@ def _reference(name: str, value: str | None) -> str:
     if value is None:
         return f"env:{name}"
     return value if value.startswith(_REFERENCES) else f"value:{value}"
+
+
+def _container_options(values: Values) -> tuple[str, ...]:
+    config = values.get("config")
+    docker = config.get("docker") if isinstance(config, Values) else None
+    options: tuple[str, ...] = docker.get("run_options", ()) if isinstance(docker, Values) else ()
+    return options
 
 
 def _checkpoints(values: Values) -> Checkpoints | None:

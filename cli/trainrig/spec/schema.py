@@ -5,6 +5,7 @@ docs/job-file.md and data/schemas/job.schema.json are made from these tables.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import Final
 
@@ -94,6 +95,21 @@ def _version(node: Node) -> str:
     return word
 
 
+def _run_options(node: Node) -> tuple[str, ...]:
+    words: list[str] = []
+    for part in node.items if isinstance(node, Seq) else (node,):
+        try:
+            words += shlex.split(string(part))
+        except ValueError as error:
+            raise Bad(part, f"options that a shell would not take: {str(error).lower()}") from None
+    for before, word in zip(["", *words], words, strict=False):
+        if not word.startswith("-") and (not before.startswith("-") or "=" in before):
+            raise Bad(node, f"`{word}` is not an option of docker run", "an image or a command has no place here")
+        if word.split("=")[0] in _OWN_OPTIONS:
+            raise Bad(node, f"`{word}` is not supported: trainrig sets it itself")
+    return tuple(words)
+
+
 def _outputs(node: Node) -> dict[str, str]:
     if isinstance(node, Map) and (url := next((k for k, _ in node if "://" in k.text), None)) is not None:
         raise Bad(url, "SkyPilot's `outputs: {URL: GB}` is not supported", "write NAME: /path/in/the/container")
@@ -104,6 +120,30 @@ BUCKET_URL: Final = Form(
     read=_bucket_url, shows="`s3://BUCKET/PREFIX`, `gs://`, `az://`, `file:///`", schema={"type": "string"}
 )
 SIGNALS: Final = ("SIGTERM", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGHUP")
+_OWN_OPTIONS: Final = frozenset(
+    [
+        "--name",
+        "--network",
+        "--net",
+        "--entrypoint",
+        "--workdir",
+        "-w",
+        "--env-file",
+        "--log-driver",
+        "--pull",
+        "--rm",
+        "--detach",
+        "-d",
+        "--interactive",
+        "-i",
+        "--tty",
+        "-t",
+        "-it",
+        "--gpus",
+        "--init",
+        "--restart",
+    ]
+)
 _MANAGED: Final = "secrets:"
 _INTERNAL: Final = "it is internal to SkyPilot"
 
@@ -188,7 +228,6 @@ RECOVERY: Final = Table(
 NETWORK: Final = map_of(LABEL_NAME, SETTING)
 
 _CONFIG_REFUSED: Final = {
-    "docker": "trainrig starts the container itself, with all GPUs, host network and shared memory of half the machine",
     "nvidia_gpus": "ECC is left as the cloud delivers it",
     "azure": "identity and network of a cloud are the environment's",
     "aws": "identity and network of a cloud are the environment's",
@@ -198,11 +237,29 @@ _CONFIG_REFUSED: Final = {
 }
 _ELSEWHERE: Final = Form(read=as_node, shows="anything", schema={})
 
+DOCKER: Final = Table(
+    title="`config.docker`",
+    keys=(
+        Key(
+            name="run_options",
+            form=Form(
+                read=_run_options,
+                shows="`--cap-add=SYS_PTRACE --ipc=host`, or a list of such",
+                schema={"type": ["string", "array"]},
+            ),
+            meaning="Options of `docker run`, after trainrig's own",
+        ),
+    ),
+)
+
 CONFIG: Final = Table(
     title="`config`",
-    keys=tuple(
-        Key(name=name, form=_ELSEWHERE, meaning="Read by no cloud that trainrig rents from, so it has no effect here")
-        for name in ("kubernetes", "ssh", "slurm", "vast")
+    keys=(
+        Key(name="docker", form=DOCKER, meaning="How the container is started"),
+        *(
+            Key(name=name, form=_ELSEWHERE, meaning="Read by no cloud that trainrig rents from, so it has no effect")
+            for name in ("kubernetes", "ssh", "slurm", "vast")
+        ),
     ),
     refused=_CONFIG_REFUSED,
     path="config.",

@@ -30,6 +30,11 @@ def test_a_job_starts_in_its_workdir_unless_it_says_otherwise(start_in: str | No
     assert f"--workdir={workdir}" in launch.docker_arguments(a_job(start_in=start_in), an_offer(), "train:1")
 
 
+def test_a_jobs_own_options_come_after_ours_and_before_the_image() -> None:
+    arguments = launch.docker_arguments(a_job(container_options=("--shm-size=64g",)), an_offer(), "train:1")
+    assert arguments[-3:] == ["--shm-size=64g", "train:1", "/trainrig/job.sh"]
+
+
 def test_a_mount_of_the_job_replaces_ours_at_the_same_path() -> None:
     job = a_job(mounts=(Mount(target="/outputs", source="./mine"),))
     targets = [b for b in launch.binds(job) if b.target == "/outputs"]

@@ -60,6 +60,12 @@ def test_every_key_of_trainrig() -> None:
     assert found.network == {"vpc": "vpc-1"}
 
 
+@pytest.mark.parametrize("written", ["--ipc=host --ulimit memlock=-1", "[--ipc=host, --ulimit memlock=-1]"])
+def test_options_of_docker_run(written: str) -> None:
+    found = job(f"run: x\nconfig: {{docker: {{run_options: {written}}}}}\n")
+    assert found.container_options == ("--ipc=host", "--ulimit", "memlock=-1")
+
+
 def test_a_checkpoint_path_alone() -> None:
     assert job("run: x\ncheckpoints: /ckpt\n").checkpoints == Checkpoints(path="/ckpt")
 
