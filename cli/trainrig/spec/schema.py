@@ -120,29 +120,10 @@ BUCKET_URL: Final = Form(
     read=_bucket_url, shows="`s3://BUCKET/PREFIX`, `gs://`, `az://`, `file:///`", schema={"type": "string"}
 )
 SIGNALS: Final = ("SIGTERM", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGHUP")
+# Options of `docker run` that would take the container out of our hands.
 _OWN_OPTIONS: Final = frozenset(
-    [
-        "--name",
-        "--network",
-        "--net",
-        "--entrypoint",
-        "--workdir",
-        "-w",
-        "--env-file",
-        "--log-driver",
-        "--pull",
-        "--rm",
-        "--detach",
-        "-d",
-        "--interactive",
-        "-i",
-        "--tty",
-        "-t",
-        "-it",
-        "--gpus",
-        "--init",
-        "--restart",
-    ]
+    {"--name", "--network", "--net", "--entrypoint", "--workdir", "-w", "--env-file", "--log-driver", "--pull", "--rm"}
+    | {"--detach", "-d", "--interactive", "-i", "--tty", "-t", "-it", "--gpus", "--init", "--restart"}
 )
 _MANAGED: Final = "secrets:"
 _INTERNAL: Final = "it is internal to SkyPilot"

@@ -93,10 +93,11 @@ def test_a_checkpoint_path_alone() -> None:
         ("timeout: 800d", "800d is not between one second and a year"),
         ("placement: {profile: fast}", "`fast` is not one of balanced, cost, speed"),
         ("pins: {driver: latest}", "`latest` is not a version such as 12.8"),
-        (
-            "config: {docker: {run_options: []}}",
-            "`config.docker` is not supported: trainrig starts",
-        ),
+        ("config: {gcp: {}}", "`config.gcp` is not supported: identity and network"),
+        ("config: {docker: {run_options: --network=none}}", "`--network=none` is not supported: trainrig sets it"),
+        ("config: {docker: {run_options: ubuntu}}", "`ubuntu` is not an option of docker run"),
+        ("config: {docker: {run_options: --ipc=host ubuntu}}", "`ubuntu` is not an option of docker run"),
+        ("config: {docker: {run_options: '--label \"x'}}", "options that a shell would not take: no closing"),
         ("api_server_access: true", "`api_server_access: true` is not supported: there is no API server"),
         (
             "recovery: {strategy: failover}\nresources: {job_recovery: failover}",
