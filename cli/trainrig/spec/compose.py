@@ -13,6 +13,7 @@ import yaml
 
 from trainrig.errors import Problem, SpecInvalid
 from trainrig.spec.nodes import MAX_PROBLEMS, UNPRINTABLE, Map, Node, Scalar, Seq, Source, problem
+from trainrig.spec.scalars import is_null
 
 MAX_CHARACTERS: Final = 1_000_000
 MAX_DEPTH: Final = 50
@@ -164,7 +165,7 @@ class _Composer:
             self.anchors[anchor] = node
         if self.stack:
             self.stack[-1].items.append(node)
-        elif not (isinstance(node, Scalar) and node.plain and not node.text):
+        elif not is_null(node):
             self.documents.append(node)
 
     def _map(self, opened: _Open) -> Map:

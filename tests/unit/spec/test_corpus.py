@@ -6,8 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
+import yaml
 
+from trainrig import assets
 from trainrig.errors import SpecInvalid
 from trainrig.spec.load import load_documents
 
@@ -39,6 +42,17 @@ def test_what_is_accepted_loads_or_is_refused_by_name() -> None:
     said = {name: refusals(name) for name in names(accepted=True)}
     assert {n: m for n, m in said.items() if any("not supported" not in message for message in m)} == {}
     assert sum(not m for m in said.values()) >= 99
+
+
+@pytest.mark.skipif(not VERDICTS, reason="needs the corpus")
+def test_an_editor_accepts_what_loads() -> None:
+    schema = jsonschema.Draft202012Validator(json.loads(assets.data("schemas/job.schema.json").read_text()))
+    marked = []
+    for name in (n for n in names(accepted=True) if not refusals(n)):
+        for document in yaml.safe_load_all((CORPUS / "skypilot" / name).read_text(encoding="utf-8")):
+            if document and set(document) != {"name"}:  # a pipeline's header is no job
+                marked += [f"{name}: {error.message}" for error in schema.iter_errors(document)]
+    assert marked == []
 
 
 @pytest.mark.skipif(not VERDICTS, reason="needs the corpus")

@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from support.specs import ANYWHERE
 from trainrig.errors import RigError, render
 from trainrig.lifecycle.load_job import decode
 from trainrig.model.job import Job
+from trainrig.spec.compose import compose
 from trainrig.spec.environment import load_environment
 from trainrig.spec.load import load_documents
 from trainrig.spec.merge import resolve
+from trainrig.spec.nodes import UNPRINTABLE, to_plain
 from trainrig.spec.resources import RESOURCES
 from trainrig.spec.schema import JOB
 
@@ -56,6 +58,23 @@ def answers(text: str) -> str:
 @given(SPECIAL)
 def test_any_text_is_answered(text: str) -> None:
     assert answers(text)
+
+
+ASCII = st.text(st.characters(codec="ascii"), max_size=20)
+PLAIN = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-(10**9), 10**9), ASCII),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.text("ab<~-:# ", max_size=4), inner)),
+    max_leaves=15,
+)
+
+
+@few
+@given(PLAIN)
+def test_what_a_yaml_library_writes_is_read_as_it_was(tree: Any) -> None:
+    text = yaml.safe_dump(tree, default_flow_style=None)
+    assume(not UNPRINTABLE.search(text))
+    documents = compose(text, "fuzz.yaml")
+    assert [to_plain(document) for document in documents] == ([] if tree is None else [tree])
 
 
 @few
