@@ -74,16 +74,17 @@ def request(*, nodes: int = 1, offer_changes: dict[str, Any] | None = None, **ch
     return RigRequest(**{**values, **changes})
 
 
-def node(rank: int = 0) -> Node:
-    return Node(
-        rank=rank,
-        name=f"node-{rank}",
-        public_ip="192.0.2.1",
-        private_ip=f"10.0.0.{rank + 2}",
-        instance_id=f"i-{rank}",
-        ssh_user="root",
-        ssh_port=22,
-    )
+def node(rank: int = 0, **changes: Any) -> Node:
+    values: dict[str, Any] = {
+        "rank": rank,
+        "name": f"node-{rank}",
+        "public_ip": "192.0.2.1",
+        "private_ip": f"10.0.0.{rank + 2}",
+        "instance_id": f"i-{rank}",
+        "ssh_user": "root",
+        "ssh_port": 22,
+    }
+    return Node(**{**values, **changes})
 
 
 def in_an_hour() -> datetime:

@@ -165,6 +165,14 @@ class StoreModule(Protocol):
         ...
 
 
+class HostKeysModule(Protocol):
+    """clouds/<name>/host_keys.py: only where the Terraform module cannot know a node's SSH host key."""
+
+    def host_key(self, account: Account, node: Node, *, region: str, zone: str | None) -> str | None:
+        """What the node said of its own key where only the cloud's credentials can read it; None: nothing yet."""
+        ...
+
+
 class TfvarsModule(Protocol):
     """clouds/<name>/tfvars.py: pure."""
 

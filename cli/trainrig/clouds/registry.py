@@ -102,6 +102,10 @@ def store(cloud: str) -> base.StoreModule:
     return cast("base.StoreModule", capability(cloud, "store"))
 
 
+def host_keys(cloud: str) -> base.HostKeysModule:
+    return cast("base.HostKeysModule", capability(cloud, "host_keys"))
+
+
 def tfvars(cloud: str) -> base.TfvarsModule:
     return cast("base.TfvarsModule", capability(cloud, "tfvars"))
 

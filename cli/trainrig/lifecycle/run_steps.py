@@ -12,7 +12,7 @@ from typing import Any
 
 from trainrig import errors
 from trainrig.clouds import registry
-from trainrig.lifecycle import apply, collect, configure, deliver, job_control, job_image, results, run_facts
+from trainrig.lifecycle import apply, collect, configure, deliver, host_keys, job_control, job_image, results, run_facts
 from trainrig.lifecycle.checkpoint_sync import CheckpointSync
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.destroy import prove_gone
@@ -69,6 +69,7 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
         run.checkpoints.fence(generation)
         try:
             start = _launch_of(run, attempt, generation)
+            attempt = host_keys.learn(context, attempt, stop=run.stop)
             ssh = configure.configure(run.rig.path, run.job, start.offer, attempt.node_list, start.image, run.observe)
             try:
                 deliver.deliver(ssh, start, run.observe)

@@ -6,7 +6,7 @@ from typing import Any
 
 from trainrig.render.request import RigRequest
 
-ACCOUNT = ("profile", "account_id")
+ACCOUNT = ("profile", "role_arn", "account_id")
 OPTIONS = ("permissions_boundary", "checkpoint_kms_key_arn")
 
 

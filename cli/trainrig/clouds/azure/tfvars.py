@@ -6,7 +6,7 @@ from typing import Any
 
 from trainrig.render.request import RigRequest
 
-ACCOUNT = ("subscription", "tenant")
+ACCOUNT = ("subscription", "tenant", "client_id")
 
 
 def tfvars(request: RigRequest) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from typing import Any
 
 from trainrig.render.request import RigRequest
 
+ACCOUNT = ("project", "impersonate_service_account")
+
 # N1 machines carry no GPU in their name; these attach to them, under the names that Compute Engine has for them.
 ATTACHABLE = {
     "K80": "nvidia-tesla-k80",
@@ -19,7 +21,7 @@ ATTACHABLE = {
 def tfvars(request: RigRequest) -> dict[str, Any]:
     offer = request.candidate.offer
     own: dict[str, Any] = {
-        "account": {k: request.account[k] for k in ("project",) if k in request.account},
+        "account": {k: request.account[k] for k in ACCOUNT if k in request.account},
         "local_ssd": offer.local_disk_gb > 0,  # only what the offer's price includes
     }
     if offer.instance_type.startswith("n1-") and offer.gpu in ATTACHABLE:
