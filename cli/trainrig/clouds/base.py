@@ -21,6 +21,7 @@ from trainrig.model.node import Node
 from trainrig.model.offer import Market, Offer
 from trainrig.model.process import Runner
 from trainrig.model.quota import Quota, QuotaNeed
+from trainrig.model.readiness import Check
 from trainrig.model.tariff import Tariff
 
 Readiness = Literal["ready", "preview", "not_built"]
@@ -69,16 +70,6 @@ class Resource:
     price_hour_usd: Decimal | None = None
     market: Market | None = None  # of a machine, where the cloud says it
     instance_type: str | None = None  # of a machine; the catalogue has its price
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Check:
-    """One line of `trainrig check`. `mend` is the command that makes it pass."""
-
-    name: str
-    status: Literal["pass", "fail", "skip"]
-    detail: str
-    mend: str = ""
 
 
 class OffersModule(Protocol):

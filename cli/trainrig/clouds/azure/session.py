@@ -65,7 +65,7 @@ def get(account: Account, path: str, *, api_version: str) -> Mapping[str, Any]:
     """One read of Resource Manager that has no client here; `path` starts below the subscription."""
     base = f"/subscriptions/{subscription(account)}"
     with translated():
-        request = HttpRequest("GET", f"{base}/{path}", params={"api-version": api_version})
+        request = HttpRequest("GET", f"{base}/{path}".rstrip("/"), params={"api-version": api_version})
         answer = resources(account).send_request(request)
         answer.raise_for_status()
         found: Mapping[str, Any] = answer.json()

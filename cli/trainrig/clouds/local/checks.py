@@ -5,10 +5,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 
-from trainrig.clouds.base import Account, Check
+from trainrig.clouds.base import Account
 from trainrig.errors import PreflightFailed
 from trainrig.localcloud import image, isolation, recipe
 from trainrig.localcloud.engine import Engine, connect
+from trainrig.model.readiness import Check
 
 
 def checks(account: Account) -> Iterator[Check]:  # noqa: ARG001

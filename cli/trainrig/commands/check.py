@@ -1,0 +1,36 @@
+"""check: tools, credentials, permissions and GPU quotas; what is missing and what mends it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from trainrig.commands.options import Env, Format, OutputFormat
+
+
+def command(
+    cloud: Annotated[
+        list[str] | None, typer.Option("--cloud", metavar="CLOUD", help="Only this cloud. Repeatable.")
+    ] = None,
+    env: Env = None,
+    output: Format = OutputFormat.TEXT,
+) -> None:
+    """Looks at this machine and asks each cloud of the environment, or of all, with a real call. Changes nothing.
+
+    Exit code 4: a tool is missing, no cloud is enabled, or one that --cloud names is not.
+    """
+    from trainrig.console import Console
+    from trainrig.errors import PreflightFailed
+    from trainrig.lifecycle import check
+    from trainrig.lifecycle.load_job import find_environment
+    from trainrig.reports import check_report
+
+    found = check.check(check.accounts(find_environment(env) if env else None, cloud or ()))
+    console = Console(format=output.value)
+    if output is OutputFormat.JSON:
+        console.document(check_report.document(found))
+    else:
+        console.data(check_report.text(found))
+    if not found.ready or (cloud and any(c.failure for c in found.clouds)):
+        raise typer.Exit(PreflightFailed.exit_code)

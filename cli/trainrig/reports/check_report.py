@@ -1,0 +1,47 @@
+"""What a machine and its accounts are ready for, as text and as the `trainrig.check/1` document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from trainrig.model.readiness import Check, Readiness
+
+MARKS = {"pass": "ok", "fail": "FAIL", "skip": "-"}
+
+
+def document(readiness: Readiness) -> dict[str, Any]:
+    return {
+        "schema": "trainrig.check/1",
+        "ready": readiness.ready,
+        "tools": [_check(t) for t in readiness.tools],
+        "clouds": [
+            {
+                "cloud": c.cloud,
+                "title": c.title,
+                "enabled": c.failure is None,
+                "reason": c.failure.detail if c.failure else "",
+                "mend": c.failure.mend if c.failure else "",
+                "checks": [_check(line) for line in c.checks],
+            }
+            for c in readiness.clouds
+        ],
+    }
+
+
+def _check(c: Check) -> dict[str, str]:
+    return {"name": c.name, "status": c.status, "detail": c.detail, "mend": c.mend}
+
+
+def text(readiness: Readiness) -> str:
+    lines = ["tools", *(line for t in readiness.tools for line in _lines(t))]
+    for c in readiness.clouds:
+        lines += ["", f"{c.title} ({c.cloud}): {'enabled' if c.failure is None else 'disabled'}"]
+        lines += [line for check in c.checks for line in _lines(check)]
+    return "\n".join(lines)
+
+
+def _lines(c: Check) -> Iterator[str]:
+    yield f"  {MARKS[c.status]:<4}  {c.name}: {c.detail}"
+    if c.mend and c.status != "pass":
+        yield f"        mend: {c.mend}"

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from trainrig.clouds import registry
+from trainrig.clouds.base import Account
+from trainrig.errors import NotBuilt, UsageError
+from trainrig.lifecycle import check
+from trainrig.model.environment import CloudPolicy, Environment
+from trainrig.model.readiness import Check
+from trainrig.tools import present
+
+FINE = Check(name="identity", status="pass", detail="somebody")
+
+
+class Module:
+    def __init__(self, answer: Callable[[], Iterator[Check]]) -> None:
+        self.answer = answer
+
+    def checks(self, account: Account) -> Iterator[Check]:
+        return self.answer()
+
+
+@pytest.fixture
+def clouds(monkeypatch: pytest.MonkeyPatch) -> dict[str, Module]:
+    found: dict[str, Module] = {}
+    monkeypatch.setattr(registry, "checks", found.__getitem__)
+    monkeypatch.setattr(present, "checks", lambda: iter([Check(name="terraform", status="pass", detail="1.11")]))
+    return found
+
+
+def test_a_cloud_that_hangs_holds_up_nobody(clouds: dict[str, Module]) -> None:
+    release = threading.Event()
+
+    def hang() -> Iterator[Check]:
+        yield FINE
+        release.wait(30)
+
+    clouds["aws"], clouds["gcp"] = Module(hang), Module(lambda: iter([FINE]))
+    began = time.monotonic()
+    found = check.check([Account(cloud="aws"), Account(cloud="gcp")], patience_seconds=0.2)
+    release.set()
+
+    assert time.monotonic() - began < 10
+    aws, gcp = found.clouds
+    assert [c.name for c in aws.checks] == ["identity", "network"]
+    assert aws.failure is not None
+    assert "no answer within 0.2 s" in aws.failure.detail
+    assert gcp.failure is None
+    assert found.ready
+
+
+def test_a_missing_sdk_is_a_reason_with_its_command(clouds: dict[str, Module]) -> None:
+    def missing() -> Iterator[Check]:
+        raise NotBuilt("aws: checks needs the Python package boto3", hint="pip install 'trainrig[aws]'")
+
+    clouds["aws"] = Module(missing)
+    found = check.check([Account(cloud="aws")])
+    assert found.clouds[0].failure == Check(
+        name="sdk",
+        status="fail",
+        detail="aws: checks needs the Python package boto3",
+        mend="pip install 'trainrig[aws]'",
+    )
+    assert not found.ready
+
+
+def test_an_error_of_ours_does_not_enable_a_cloud(clouds: dict[str, Module]) -> None:
+    def broken() -> Iterator[Check]:
+        raise KeyError("Arn")
+
+    clouds["aws"] = Module(broken)
+    failure = check.check([Account(cloud="aws")]).clouds[0].failure
+    assert failure is not None
+    assert "KeyError" in failure.detail
+
+
+def test_the_environment_says_what_to_check() -> None:
+    policy = CloudPolicy(cloud="aws", account={"profile": "training"}, regions=("us-east-1",))
+    environment = Environment(name="team", clouds=(policy, CloudPolicy(cloud="gcp")))
+    assert check.accounts(environment, ["aws"]) == [
+        Account(cloud="aws", regions=("us-east-1",), settings={"profile": "training"})
+    ]
+    with pytest.raises(UsageError, match="no such cloud here"):
+        check.accounts(environment, ["azure"])
+
+
+def test_without_an_environment_all_clouds_are_checked() -> None:
+    assert {"aws", "azure", "gcp", "local"} <= {a.cloud for a in check.accounts(None, ())}
