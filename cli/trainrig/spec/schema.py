@@ -272,7 +272,7 @@ JOB: Final = Table(
             name="secrets",
             form=Form(
                 read=_secrets,
-                shows="mapping of NAME to `null`, `env:NAME`, `file:PATH` or text; or a list of names",
+                shows="mapping of NAME to `null`, `env:NAME`, `file:PATH` or text; or a list of `secrets:NAME`",
                 schema={"type": ["object", "array"]},
             ),
             meaning="Like `envs`, never printed; `null`: the variable of the same name where trainrig runs",
