@@ -12,6 +12,10 @@ from trainrig.render import launch as launches
 from trainrig.tools import rsync
 from trainrig.tools.ssh import Ssh
 
+SNAPSHOT = launches.NODE_DIR / "checkpoints.snapshot"
+# Hard links: a job that replaces its files goes on while they are copied, and the copy is of one moment. A file that
+# is renamed while they are made is there under its other name a moment later.
+_TAKE_SNAPSHOT = 'for try in 1 2 3; do rm -rf "$2"; cp -al "$1" "$2" && exit; done'
 COPIED = launches.NODE_DIR / "copied"  # outputs that lay in the container's own layer
 
 
@@ -39,12 +43,13 @@ def collect_checkpoints(ssh: Ssh, target: Path, observe: Observer) -> int:
     """Each node's checkpoints into `target/rank-N`; returns the number of files. Checked by sha256.
 
     Raises:
-        CommandFailed: a copy failed or differs: a checkpoint being written does; call again.
+        CommandFailed: a copy failed or differs: a file that the job writes in place does; call again.
     """
-    source = str(launches.NODE_DIR / "checkpoints")
+    source = str(SNAPSHOT)
 
     def fetch(node: Node) -> int:
         local = target / f"rank-{node.rank}"
+        ssh.run(node, ["sh", "-c", _TAKE_SNAPSHOT, "sh", str(launches.NODE_DIR / "checkpoints"), source])
         rsync.pull(ssh, node, f"{source}/", local)
         count = rsync.verify(ssh, node, source, local)
         observe(Progress(phase="collect", message=f"{count} checkpoint files", node=node.name))
