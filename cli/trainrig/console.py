@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -25,6 +25,12 @@ class Console:
     def data(self, text: str) -> None:
         """A result for stdout."""
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+
+    def stream(self, chunks: Iterable[str]) -> None:
+        """A result for stdout that is made while it is written."""
+        for chunk in chunks:
+            sys.stdout.write(chunk)
         sys.stdout.flush()
 
     def document(self, value: Mapping[str, Any], *, line: bool = False) -> None:

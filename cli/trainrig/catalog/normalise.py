@@ -30,6 +30,7 @@ def _names() -> dict[str, Gpu]:
     return {_key(alias): gpu for gpu in TABLE for alias in (gpu.name, f"tesla-{gpu.name}", *gpu.aliases)}
 
 
+@cache
 def gpu(name: str) -> Gpu | None:
     """What is known of a GPU, by its canonical name or any spelling of it."""
     return _names().get(_key(name))

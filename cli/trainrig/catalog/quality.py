@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from statistics import median
 
 from trainrig.model.offer import Market, Offer
 
@@ -83,11 +82,17 @@ def _compare_zones(listed: list[Offer], places: Sequence[int]) -> None:
             others = [price for j, price in prices.items() if listed[j].zone != listed[i].zone]
             if not others:
                 continue
-            usual = median(others)
+            usual = _median(others)
             if prices[i] * FACTOR < usual:
                 listed[i] = _flagged(listed[i], FAR_BELOW_SIBLINGS)
             elif prices[i] > usual * FACTOR:
                 listed[i] = _flagged(listed[i], FAR_ABOVE_SIBLINGS)
+
+
+def _median(prices: list[Decimal]) -> Decimal:
+    ordered = sorted(prices)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 def refusal(offer: Offer) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -17,22 +16,31 @@ from trainrig.model.tariff import Tariff
 ENTRY_POINTS = "trainrig.clouds"
 
 
+_HERE = Path(__file__).parent
+
+
+def _package(cloud: str) -> str | None:
+    """The dotted package of a cloud. Ours are folders beside this file; others register an entry point."""
+    if cloud.isidentifier() and (_HERE / cloud / "facts.py").is_file():
+        return f"trainrig.clouds.{cloud}"
+    return _registered().get(cloud)
+
+
 @cache
-def _packages() -> dict[str, str]:
-    """Cloud name -> dotted package. Ours are folders beside this file; others register an entry point."""
-    here = Path(__file__).parent
-    ours = {p.parent.name: f"trainrig.clouds.{p.parent.name}" for p in sorted(here.glob("*/facts.py"))}
-    theirs = {e.name: e.value for e in entry_points(group=ENTRY_POINTS)}
-    return {**theirs, **ours}
+def _registered() -> dict[str, str]:
+    """Reads what all installed packages say of themselves, which takes a while: only for a cloud that is not ours."""
+    from importlib.metadata import entry_points
+
+    return {e.name: e.value for e in entry_points(group=ENTRY_POINTS)}
 
 
 def forget() -> None:
     """Looks again at what is installed, for a process that installs a cloud while it runs."""
-    _packages.cache_clear()
+    _registered.cache_clear()
 
 
 def names() -> list[str]:
-    return sorted(_packages())
+    return sorted({*_registered(), *(p.parent.name for p in _HERE.glob("*/facts.py"))})
 
 
 def capability(cloud: str, name: str) -> ModuleType:
@@ -42,7 +50,7 @@ def capability(cloud: str, name: str) -> ModuleType:
         UsageError: no such cloud.
         NotBuilt: the cloud does not have it, or the SDK that it needs is not installed.
     """
-    package = _packages().get(cloud)
+    package = _package(cloud)
     if package is None:
         raise UsageError(f"unknown cloud {cloud!r}", hint=f"known: {', '.join(names())}")
     module = f"{package}.{name}"
@@ -61,7 +69,7 @@ def capability(cloud: str, name: str) -> ModuleType:
 
 
 def has(cloud: str, name: str) -> bool:
-    package = _packages().get(cloud)
+    package = _package(cloud)
     return package is not None and find_spec(f"{package}.{name}") is not None
 
 

@@ -54,10 +54,13 @@ def command(
     console = Console(format=output.value)
     match output:
         case OutputFormat.JSON:
-            from trainrig.reports.placement_json import to_document
+            from trainrig.reports.placement_json import lines, to_document
 
-            for placement in placements:
-                console.document(to_document(placement), line=len(placements) > 1)
+            if len(placements) == 1:
+                console.stream(lines(placements[0]))
+            else:  # a pipeline: a document a line
+                for placement in placements:
+                    console.document(to_document(placement), line=True)
         case OutputFormat.TEXT:
             from trainrig.reports.placement_text import text
 

@@ -20,7 +20,6 @@ from trainrig.model.placement import Placement, RejectionCode
 from trainrig.model.tariff import CloudCosts
 from trainrig.placement.decide import decide, machine_misfit
 from trainrig.store.catalog_index import CatalogIndex
-from trainrig.tools import proc
 
 
 def place(
@@ -87,17 +86,19 @@ def _shortlist(
 
 
 def _check_clouds(environment: Environment, index: CatalogIndex) -> None:
-    known = {*registry.names(), *(s.cloud for s in index.sources())}
+    priced = {s.cloud for s in index.sources()}
     for policy in environment.clouds:
-        if policy.cloud not in known:
+        if policy.cloud not in priced and not registry.has(policy.cloud, "facts"):
             raise UsageError(
                 f"the environment {environment.name} names the cloud {policy.cloud!r}, which does not exist",
-                hint=f"known: {', '.join(sorted(known))}",
+                hint=f"known: {', '.join(sorted({*registry.names(), *priced}))}",
             )
 
 
 def computed_offers(environment: Environment, now: datetime) -> Iterator[Offer]:
     """Offers of the environment's clouds that know what they sell without asking anyone."""
+    from trainrig.tools import proc
+
     for policy in environment.clouds:
         if registry.has(policy.cloud, "computed_offers"):
             yield from registry.computed_offers(policy.cloud).offers(proc.run, now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
@@ -152,21 +152,32 @@ class _Considered:
     cooldowns: Sequence[Cooldown]
     spend: limits.Spend
     refreshed: set[tuple[str, str]]
+    machines: dict[tuple[object, ...], list[fit.Misfit | None]] = field(default_factory=dict)
 
     def __call__(self, offer: Offer) -> order.Ranked | fit.Misfit:
         """The offer as a ranked candidate, by the best of the job's options, or the reason that got furthest."""
-        verdicts = [self._option(i, option, offer) for i, option in enumerate(self.job.options)]
+        verdicts = [
+            hardware or self._option(i, option, offer)
+            for i, (option, hardware) in enumerate(zip(self.job.options, self._hardware(offer), strict=True))
+        ]
         ranked = [v for v in verdicts if isinstance(v, order.Ranked)]
         if ranked:
             return min(ranked, key=lambda r: (r.wishes, order.tie_break(r.candidate)))
         return _furthest([v for v in verdicts if not isinstance(v, order.Ranked)])
 
+    def _hardware(self, offer: Offer) -> Sequence[fit.Misfit | None]:
+        """What each option says of the machine: asked once a machine type, not once an offer."""
+        key: tuple[object, ...] = (offer.cloud, offer.instance_type, offer.gpu, offer.gpu_count, offer.gpu_memory_gib)
+        key += (offer.vcpus, offer.memory_gib, offer.local_disk_gb)
+        known = self.machines.get(key)
+        if known is None:
+            known = [fit.machine(self.job, o, self.environment, self.costs, offer) for o in self.job.options]
+            self.machines[key] = known
+        return known
+
     def _option(self, index: int, option: ResourceOption, offer: Offer) -> order.Ranked | fit.Misfit:
-        misfit = (
-            fit.machine(self.job, option, self.environment, self.costs, offer)
-            or fit.place(self.job, option, self.environment, self.costs, offer)
-            or self._price(option, offer)
-        )
+        """An option whose hardware fits."""
+        misfit = fit.place(self.job, option, self.environment, self.costs, offer) or self._price(option, offer)
         if misfit:
             return misfit
         code, quota = self.quotas.verdict(offer, self.job.nodes)

@@ -116,10 +116,12 @@ def _disk(option: ResourceOption, offer: Hardware) -> Misfit | None:
 
 
 def _driver(job: Job, environment: Environment, offer: Hardware) -> Misfit | None:
-    known = normalise.gpu(offer.gpu) if offer.gpu else None
     driver = job.pins.driver or environment.pins.driver
     cuda = job.pins.cuda or environment.pins.cuda
-    if known is None or not (driver or cuda):
+    if not (driver or cuda) or offer.gpu is None:
+        return None
+    known = normalise.gpu(offer.gpu)
+    if known is None:
         return None
     if known.first_cuda is None:
         return Code.DRIVER_CUDA_MISMATCH, f"{known.name} has no CUDA; the pins ask for {driver or cuda}"

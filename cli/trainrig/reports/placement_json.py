@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from trainrig.model import money
@@ -22,6 +24,7 @@ from trainrig.model.placement import (
 )
 
 SCHEMA = "trainrig.placement/1"
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 def to_document(placement: Placement) -> dict[str, Any]:
@@ -38,11 +41,26 @@ def to_document(placement: Placement) -> dict[str, Any]:
         },
         "chosen": None if placement.chosen is None else candidate_document(placement.chosen),
         "fallbacks": [candidate_document(c) for c in placement.fallbacks],
-        "rejections": [
-            {"offer": offer_document(r.offer), "code": r.code.value, "detail": r.detail} for r in placement.rejections
-        ],
+        "rejections": [rejection_document(r) for r in placement.rejections],
         "warnings": [{"code": w.code, "detail": w.detail} for w in placement.warnings],
     }
+
+
+def lines(placement: Placement) -> Iterator[str]:
+    """The same document as text, a rejection a line, so that 80,000 of them are neither held at once nor indented."""
+    document = to_document(replace(placement, rejections=()))
+    before = {key: document[key] for key in ("schema", "job", "catalog", "chosen", "fallbacks")}
+    yield json.dumps(before, ensure_ascii=False, indent=2).removesuffix("\n}") + ',\n  "rejections": ['
+    separator = "\n    "
+    for r in placement.rejections:
+        yield separator + _ENCODER.encode(rejection_document(r))
+        separator = ",\n    "
+    warnings = json.dumps(document["warnings"], ensure_ascii=False)
+    yield f'\n  ],\n  "warnings": {warnings}\n}}\n'
+
+
+def rejection_document(r: Rejection) -> dict[str, Any]:
+    return {"offer": offer_document(r.offer), "code": r.code.value, "detail": r.detail}
 
 
 def candidate_document(c: Candidate) -> dict[str, Any]:
@@ -73,10 +91,13 @@ def offer_document(o: Offer) -> dict[str, Any]:
         "local_disk_gb": o.local_disk_gb,
         "market": o.market.value,
         "price_hour_usd": None if o.price_hour_usd is None else price_text(o.price_hour_usd),
-        "captured_at": iso(o.captured_at),
+        "captured_at": _iso(o.captured_at),
         "source": o.source,
         "flags": list(o.flags),
     }
+
+
+_iso = cache(iso)  # a catalogue has few moments and many offers
 
 
 def price_text(price: Decimal) -> str:
