@@ -27,6 +27,7 @@ LOOK = (
     "ec2:DescribeVolumes",
     "ec2:DescribeVpcAttribute",
     "ec2:DescribeVpcs",
+    "ec2:GetConsoleOutput",
     "iam:ListInstanceProfiles",
     "iam:ListRoles",
     "pricing:GetProducts",

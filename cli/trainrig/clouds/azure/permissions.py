@@ -23,6 +23,7 @@ PERMISSIONS = (
     "Microsoft.Compute/skus/read",
     "Microsoft.Compute/virtualMachines/delete",
     "Microsoft.Compute/virtualMachines/read",
+    "Microsoft.Compute/virtualMachines/retrieveBootDiagnosticsData/action",
     "Microsoft.Compute/virtualMachines/write",
     "Microsoft.DevTestLab/schedules/delete",
     "Microsoft.DevTestLab/schedules/read",

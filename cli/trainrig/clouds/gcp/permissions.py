@@ -21,6 +21,7 @@ PERMISSIONS = (
     "compute.instances.create",
     "compute.instances.delete",
     "compute.instances.get",
+    "compute.instances.getGuestAttributes",
     "compute.instances.list",
     "compute.instances.setLabels",
     "compute.instances.setMetadata",
