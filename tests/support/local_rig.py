@@ -99,11 +99,11 @@ def render(root: Path, *, nodes: int = 1, attach: Mapping[str, str] | None = Non
     return LocalRig(root=root, run_id=run_id, attach=attach or {})
 
 
-def ssh(rig: LocalRig, node: Node, command: str) -> str:
+def ssh(rig: LocalRig, node: Node, command: str, *, seconds: float = 60) -> str:
     """Runs a command on a node, with its host key pinned."""
     known = rig.root / "known_hosts"
     known.write_text(f"[{node.ssh_address}]:{node.ssh_port} {node.host_key}\n")
     argv = ["ssh", "-F", "none", "-o", "BatchMode=yes", "-o", f'UserKnownHostsFile="{known}"']
     argv += ["-o", "StrictHostKeyChecking=yes", "-i", str(rig.root.parent / f"{rig.root.name}-id_ed25519")]
     argv += ["-p", str(node.ssh_port), f"{node.ssh_user}@{node.ssh_address}", command]
-    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=seconds).stdout
