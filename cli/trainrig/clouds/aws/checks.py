@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from trainrig.clouds import checking
 from trainrig.clouds.aws.permissions import CHANGE, IDENTITY, LOOK
@@ -50,9 +51,8 @@ def permissions(account: Account, arn: str) -> Check:
         return Check(
             name="permissions", status="skip", detail="cannot be simulated for the root user or a federated one"
         )
-    names = (*LOOK, *CHANGE, *IDENTITY)
     try:
-        missing = denied(account, source, names)
+        missing = denied(account, source)
     except CommandFailed as error:
         if error.details.get("code") != "AccessDenied":
             raise
@@ -62,7 +62,7 @@ def permissions(account: Account, arn: str) -> Check:
             detail="cannot be asked: iam:SimulatePrincipalPolicy is missing; apply names what it lacks",
             mend=POLICY,
         )
-    return checking.permissions(missing, len(names), POLICY)
+    return checking.permissions(missing, len((*LOOK, *CHANGE, *IDENTITY)), POLICY)
 
 
 def principal(arn: str) -> str | None:
@@ -73,18 +73,32 @@ def principal(arn: str) -> str | None:
     return arn if re.fullmatch(r"arn:[\w-]+:iam::\d+:(user|role)/.+", arn) else None
 
 
-def denied(account: Account, source: str, names: Sequence[str]) -> list[str]:
+def denied(account: Account, source: str) -> list[str]:
+    """Rights on roles and profiles are asked for where they are needed: a policy that limits them to /trainrig/, as it
+    should, denies them everywhere else."""
+    partition, number = source.split(":")[1], source.split(":")[4]
+    home = f"arn:{partition}:iam::{number}"
+    profile = tuple(n for n in IDENTITY if n.endswith("InstanceProfile"))
+    role = tuple(n for n in IDENTITY if n not in profile)
     with translated(account):
         iam = client(account, "iam")
         if ":role/" in source:
             source = iam.get_role(RoleName=source.rpartition("/")[2])["Role"]["Arn"]
-        pages = iam.get_paginator("simulate_principal_policy").paginate(PolicySourceArn=source, ActionNames=list(names))
         return [
-            result["EvalActionName"]
-            for page in pages
-            for result in page["EvaluationResults"]
-            if result["EvalDecision"] != "allowed"
+            *_simulated(iam, source, (*LOOK, *CHANGE), "*"),
+            *_simulated(iam, source, role, f"{home}:role/trainrig/tr-check"),
+            *_simulated(iam, source, profile, f"{home}:instance-profile/trainrig/tr-check"),
         ]
+
+
+def _simulated(iam: Any, source: str, names: Sequence[str], resource: str) -> Iterator[str]:
+    """Those that are not allowed."""
+    pages = iam.get_paginator("simulate_principal_policy").paginate(
+        PolicySourceArn=source, ActionNames=list(names), ResourceArns=[resource]
+    )
+    for result in (r for page in pages for r in page["EvaluationResults"]):
+        if result["EvalDecision"] != "allowed":
+            yield result["EvalActionName"]
 
 
 def gpu_quota(account: Account) -> Check:

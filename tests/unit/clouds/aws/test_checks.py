@@ -17,10 +17,14 @@ from trainrig.model.readiness import Check
 
 
 def simulate(monkeypatch: pytest.MonkeyPatch, denied: Collection[str] = ()) -> None:
-    """moto does not have it: every action is allowed but the denied ones."""
+    """moto does not have it: every action is allowed but the denied ones, and rights on roles only below /trainrig/."""
 
     def answer(self: Any) -> ActionResult:
         names = self._get_param("ActionNames")
+        (resource,) = self._get_param("ResourceArns")
+        kind = "instance-profile" if names[0].endswith("InstanceProfile") else "role"
+        if set(names) & set(IDENTITY):
+            assert resource.startswith(f"arn:aws:iam::123456789012:{kind}/trainrig/")
         return ActionResult(
             {
                 "EvaluationResults": [
