@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from trainrig import settings
 from trainrig.errors import RigBusy
-from trainrig.lifecycle import run_context
+from trainrig.lifecycle import pins, run_context
 from trainrig.lifecycle.apply import Order, apply
 from trainrig.lifecycle.attempt import Up
 from trainrig.lifecycle.context import Context
@@ -53,6 +53,7 @@ def prepare(context: Context, job: Job, environment: Environment) -> Applied:
     if known is not None:
         run = run_context.load(settings.home(), known.run_id, context.observe)
     else:
+        job = pins.pinned(job, pins.load_lock(job))
         identity = identity_of(
             job, environment, owner=environment.owner or getpass.getuser(), now=utc_now(), run_id=new_run_id()
         )

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from trainrig import settings
+from trainrig.clouds import registry
 from trainrig.errors import Unplaceable, UsageError
 from trainrig.lifecycle import pins, rig_request
 from trainrig.lifecycle.place import place
@@ -19,6 +20,7 @@ from trainrig.model.job import Job
 from trainrig.model.placement import Candidate
 from trainrig.model.rig import RigIdentity
 from trainrig.render.identity import identity_of
+from trainrig.render.lockfile import Lock
 from trainrig.render.request import RigRequest
 from trainrig.store.workdir import RigDir
 from trainrig.tools import ssh
@@ -64,7 +66,7 @@ def render_job(
         lock=lock,
     )
     files = render_rig(request, job=job, environment=environment, out=out)
-    return RenderedJob(request=request, paths=tuple(files), notes=_notes(job, request, candidate))
+    return RenderedJob(request=request, paths=tuple(files), notes=_notes(job, request, lock))
 
 
 def _now() -> datetime:
@@ -94,10 +96,11 @@ def _refuse_other_state(out: Path, identity: RigIdentity) -> None:
         )
 
 
-def _notes(job: Job, request: RigRequest, candidate: Candidate) -> tuple[str, ...]:
+def _notes(job: Job, request: RigRequest, lock: Lock) -> tuple[str, ...]:
     notes = list(pins.notes(job))
-    if candidate.offer.cloud != "local":
-        notes += rig_request.image_choice(job, candidate.offer).notes
+    offer = request.candidate.offer
+    if not registry.has(offer.cloud, "built_images"):
+        notes += rig_request.image_choice(job, offer, lock).notes
         if not request.ssh_ingress_cidrs:
             notes.append("nobody can reach SSH: give --ingress YOUR_ADDRESS/32, or ssh_ingress in the environment")
     return tuple(notes)

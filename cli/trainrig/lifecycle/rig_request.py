@@ -31,8 +31,10 @@ def rig_request(
 
     Raises:
         Unplaceable: no machine image is locked that this candidate and the job's container can share.
+        SpecInvalid: the container moves, and the lock does not hold it.
     """
-    offer = candidate.offer
+    offer, lock = candidate.offer, pins.load_lock(job) if lock is None else lock
+    pins.pinned(job, lock)
     option = option_of(job, offer)
     policy = environment.policy(offer.cloud)
     return RigRequest(
@@ -52,12 +54,12 @@ def rig_request(
     )
 
 
-def image_choice(job: Job, offer: Offer, lock: Lock | None = None) -> ImageChoice:
-    """The machine image for an offer, or the rejection that placement gives it."""
-    return choose(offer, job, pins.load_lock(job) if lock is None else lock, pins.matrix())
+def image_choice(job: Job, offer: Offer, lock: Lock) -> ImageChoice:
+    """The machine image for an offer, or why there is none."""
+    return choose(offer, job, lock, pins.matrix())
 
 
-def _image(job: Job, offer: Offer, lock: Lock | None) -> PinnedImage:
+def _image(job: Job, offer: Offer, lock: Lock) -> PinnedImage:
     if registry.has(offer.cloud, "built_images"):
         # Made on this machine and named by the digest of its recipe: as exact as a lock.
         reference = registry.built_images(offer.cloud).machine()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trainrig import errors, settings
-from trainrig.lifecycle import log_files, run_facts
+from trainrig.lifecycle import log_files, pins, run_facts
 from trainrig.lifecycle.place import place
 from trainrig.lifecycle.run_context import RunContext, load, save
 from trainrig.lifecycle.secret_values import secret_values
@@ -70,6 +70,7 @@ def begun(
         CredentialsMissing: a secret of the job is not there.
     """
     secret_values(job, os.environ)
+    job = pins.pinned(job, pins.load_lock(job))
     identity = identity_of(
         job, environment, owner=environment.owner or getpass.getuser(), now=utc_now(), run_id=new_run_id()
     )
