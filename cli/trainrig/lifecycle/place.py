@@ -12,6 +12,7 @@ from trainrig.catalog.query import EVERYTHING, OfferFilter
 from trainrig.clouds import registry
 from trainrig.errors import UsageError
 from trainrig.lifecycle.account_state import account_state
+from trainrig.lifecycle.image_gate import gated
 from trainrig.lifecycle.local_sizes import with_local_sizes
 from trainrig.model.environment import Environment
 from trainrig.model.job import Job
@@ -48,7 +49,7 @@ def place(
         wanted = EVERYTHING if complete else _shortlist(index, job, environment, costs, counted)
         stamp = index.stamp(now, [p.cloud for p in environment.clouds])
         state = account_state(environment, index, settings.home(), now)
-        return decide(
+        placement = decide(
             job,
             environment,
             [*computed, *index.offers(wanted)],
@@ -61,6 +62,7 @@ def place(
             stamp=replace(stamp, offers=stamp.offers + len(computed)),
             counted=counted,
         )
+    return gated(placement, job)
 
 
 def open_index() -> CatalogIndex:
