@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -20,6 +20,7 @@ from trainrig.model.offer import Market, Offer
 from trainrig.placement.decide import decide
 from trainrig.render import lockfile
 from trainrig.render.identity import identity_of
+from trainrig.render.root import to_json
 from trainrig.spec.environment import load_environment
 from trainrig.spec.load import load_documents
 from trainrig.spec.merge import resolve
@@ -82,10 +83,18 @@ def render(case: Case) -> dict[str, str]:
 
 
 def shown(files: dict[str, str]) -> dict[str, str]:
-    """What a golden folder holds: all but the module, which is terraform/modules as it stands, and its variables.tf; a
-    job's digest says no more than the job."""
+    """What a golden folder holds: all but the module, which is terraform/modules as it stands, and its variables.tf. Of
+    job.json, what is set, without the digest, so that a new key of the job file is not a change of every folder."""
     own = {path: text for path, text in files.items() if not path.startswith("module/") and path != "variables.tf"}
-    return own | {"job.json": re.sub(r'"digest": "sha256:[0-9a-f]{64}"', '"digest": "sha256:..."', own["job.json"])}
+    job = json.loads(own["job.json"])
+    return own | {"job.json": to_json(_set({key: value for key, value in job.items() if key != "digest"}))}
+
+
+def _set(value: Any) -> Any:
+    """Without null, false, and what is empty."""
+    if isinstance(value, dict):
+        return {key: kept for key, one in value.items() if (kept := _set(one)) not in (None, False, {}, [])}
+    return [_set(one) for one in value] if isinstance(value, list) else value
 
 
 def dearer(case: Case, factor: str) -> Case:

@@ -12,7 +12,7 @@ terraform {
 }
 
 variable "account" {
-  description = "The account by reference: {profile, account_id}. Credentials come from the environment or the profile."
+  description = "The account by reference: {profile, role_arn, account_id}. Credentials come from the environment or the profile."
   type        = map(string)
   default     = {}
 }
@@ -23,6 +23,14 @@ provider "aws" {
   allowed_account_ids = contains(keys(var.account), "account_id") ? [var.account["account_id"]] : null
   # The provider's default of 25 keeps a stock-out going for most of an hour (terraform-provider-aws#49863).
   max_retries = 3
+
+  dynamic "assume_role" {
+    for_each = compact([lookup(var.account, "role_arn", null)])
+    content {
+      role_arn     = assume_role.value
+      session_name = "trainrig"
+    }
+  }
 }
 
 module "rig" {

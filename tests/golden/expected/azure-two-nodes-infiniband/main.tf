@@ -12,7 +12,7 @@ terraform {
 }
 
 variable "account" {
-  description = "The account by reference: {subscription, tenant}. Credentials come from the environment or `az login`."
+  description = "The account by reference: {subscription, tenant, client_id}. Credentials come from the environment or `az login`."
   type        = map(string)
   default     = {}
 }
@@ -20,6 +20,7 @@ variable "account" {
 provider "azurerm" {
   subscription_id = lookup(var.account, "subscription", null)
   tenant_id       = lookup(var.account, "tenant", null)
+  client_id       = lookup(var.account, "client_id", null)
 
   # Since 5.0 the provider registers nothing by itself.
   resource_provider_registrations = "none"

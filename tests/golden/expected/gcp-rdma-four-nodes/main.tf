@@ -12,14 +12,15 @@ terraform {
 }
 
 variable "account" {
-  description = "The account by reference: {project}. Credentials come from the environment (Application Default Credentials)."
+  description = "The account by reference: {project, impersonate_service_account}. Credentials come from the environment (Application Default Credentials)."
   type        = map(string)
   default     = {}
 }
 
 provider "google" {
-  project = lookup(var.account, "project", null)
-  region  = var.region
+  project                     = lookup(var.account, "project", null)
+  region                      = var.region
+  impersonate_service_account = lookup(var.account, "impersonate_service_account", null)
   # Labels are the rig's alone, so that they can be compared.
   add_terraform_attribution_label = false
 }
