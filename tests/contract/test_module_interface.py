@@ -10,8 +10,9 @@ import pytest
 import yaml
 
 from support import module_docs
+from support.rig_cases import CASES
 from support.standin.wheels import SOURCES
-from support.terraform_root import Root
+from support.terraform_root import Root, render
 from trainrig import assets
 from trainrig.model.node import Node
 from trainrig.render.root import declared
@@ -113,3 +114,5 @@ def test_family_tables_are_used_and_say_where_they_are_from(path: Path) -> None:
 @pytest.mark.terraform
 def test_terraform_would_format_it_the_same(tmp_path: Path) -> None:
     assert Root(ROOT / "terraform", {}).run("fmt", "-check", "-recursive", "-diff") == ""
+    for case in {c.cloud: c for c in CASES}.values():
+        assert render(case, tmp_path / case.cloud, {}).run("fmt", "-check", "-diff") == ""

@@ -39,14 +39,13 @@ def life(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     cloud = FakeCloud(folder / "cloud")
     with serve(cloud.folder, [PROVIDER[case.cloud]]) as env:
         root = render(case, folder / "root", env)
-        root.run("fmt", "-check", "-recursive")
         root.run("init", "-input=false")
         root.run("validate")
         plan = root.plan()
         root.run("apply", "-input=false", "tfplan")
         root.run("plan", "-input=false", "-detailed-exitcode")  # 2 would be: something changes at every apply
         nodes = [Node.from_output(n) for n in root.output("nodes")]
-        root.run("destroy", "-auto-approve", "-input=false")
+        root.run("destroy", "-auto-approve", "-input=false", "-refresh=false")
         yield Life(case=case, plan=plan, nodes=nodes, left=cloud.objects())
 
 

@@ -20,7 +20,7 @@ class Root:
     def __init__(self, folder: Path, env: Mapping[str, str]) -> None:
         self.folder = folder
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("TF_")}
-        self._env = {**inherited, "TF_IN_AUTOMATION": "1", "CHECKPOINT_DISABLE": "1", **env}
+        self.env = {**inherited, "TF_IN_AUTOMATION": "1", "CHECKPOINT_DISABLE": "1", **env}
 
     def run(self, *arguments: str, code: int = 0) -> str:
         """What a command prints; a failure of the test when it ends with another code."""
@@ -30,7 +30,7 @@ class Root:
 
     def attempt(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         argv = [*terraform_program.find().argv, *arguments]
-        return subprocess.run(argv, cwd=self.folder, env=self._env, capture_output=True, text=True, check=False)
+        return subprocess.run(argv, cwd=self.folder, env=self.env, capture_output=True, text=True, check=False)
 
     def plan(self) -> dict[str, Any]:
         """The plan as JSON; its file stays, for `run("apply", "tfplan")`."""

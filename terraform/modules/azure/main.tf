@@ -1,5 +1,6 @@
-# Nodes. One resource group holds the whole rig and nothing else: what a failed or interrupted create leaves behind goes
-# with it, whatever the state says (terraform-provider-azurerm#753, #7516, #32230).
+# Nodes. One resource group holds the whole rig and nothing else. A failed or interrupted create leaves machines that no
+# state knows (terraform-provider-azurerm#753, #7516, #32230); they hold on to their interfaces, so that a destroy fails until
+# the group is deleted as a whole, which is what trainrig's sweep does.
 
 resource "azurerm_resource_group" "rig" {
   name     = var.rig.id

@@ -146,18 +146,20 @@ resource "google_compute_instance" "node" {
 
   lifecycle {
     replace_triggered_by = [terraform_data.machine]
-    # Each of these deletes the VM when it changes (terraform-provider-google#26148, #21944), and none is worth that.
+    # Each of these deletes the VM when it changes (terraform-provider-google#26148, #21944), the labels of the disk among
+    # them, and none is worth that.
     ignore_changes = [
-      boot_disk[0].initialize_params[0].image,
+      boot_disk,
       scheduling[0].max_run_duration,
       scratch_disk,
       metadata["user-data"],
     ]
 
     # Older providers turn FLEX_START into STANDARD without a word (terraform-provider-google#24172).
+    # (A node that could not be made at all has its own error already.)
     postcondition {
-      condition     = self.scheduling[0].provisioning_model == local.provisioning_model
-      error_message = "The provider made a ${self.scheduling[0].provisioning_model} node, not a ${local.provisioning_model} one."
+      condition     = try(self.scheduling[0].provisioning_model, local.provisioning_model) == local.provisioning_model
+      error_message = "The provider did not make a ${local.provisioning_model} node."
     }
   }
 }
