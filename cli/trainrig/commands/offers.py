@@ -78,10 +78,12 @@ def command(
 
 @app.command("refresh")
 def refresh(cloud: Clouds = None, env: Env = None, output: Format = OutputFormat.TEXT, quiet: Quiet = False) -> None:
-    """Asks the clouds what they sell now, with the credentials of this machine. One that fails keeps its old offers."""
+    """Asks the clouds what they sell and what quotas you have, with this machine's credentials. One that fails keeps
+    its old offers."""
     from trainrig.console import Console
     from trainrig.lifecycle import refresh_offers
     from trainrig.lifecycle.load_job import find_environment
+    from trainrig.model.clock import utc_now
 
     console = Console(format=output.value, quiet=quiet)
     accounts = refresh_offers.accounts(find_environment(env) if env else None, cloud or ())
@@ -90,7 +92,7 @@ def refresh(cloud: Clouds = None, env: Env = None, output: Format = OutputFormat
             "no cloud of the environment has prices to ask for", hint="trainrig offers refresh --cloud aws"
         )
     console.say(f"asking {', '.join(a.cloud for a in accounts)}")
-    _report(console, refresh_offers.refresh(accounts), all_must_succeed=bool(cloud or env))
+    _report(console, refresh_offers.refresh(accounts, utc_now()), all_must_succeed=bool(cloud or env))
 
 
 @app.command("import")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,7 @@ from trainrig.clouds.base import Account
 from trainrig.errors import CommandFailed, RigError, UsageError
 from trainrig.lifecycle.place import open_index
 from trainrig.model.environment import Environment
+from trainrig.store import quota_cache
 from trainrig.store.catalog_index import CatalogIndex
 
 CLOUD_NAME = re.compile(r"[a-z][a-z0-9_-]*")
@@ -32,6 +34,8 @@ class Outcome:
     offers: int = 0
     refused: tuple[Refused, ...] = ()
     error: RigError | None = None
+    quotas: int = 0
+    quota_error: RigError | None = None  # the offers are refreshed all the same
 
 
 def accounts(environment: Environment | None, clouds: Sequence[str]) -> list[Account]:
@@ -55,28 +59,42 @@ def accounts(environment: Environment | None, clouds: Sequence[str]) -> list[Acc
     return [a for a in found if not clouds or a.cloud in clouds]
 
 
-def refresh(wanted: Sequence[Account]) -> Iterator[Outcome]:
-    """Asks each cloud for its offers, one after the other."""
+def refresh(wanted: Sequence[Account], now: datetime) -> Iterator[Outcome]:
+    """Asks each cloud for its offers and for the quotas that they count against, one cloud after the other."""
     with open_index() as index:
         for account in wanted:
-            yield _refreshed(account, index)
+            yield _refreshed(account, index, now)
 
 
-def _refreshed(account: Account, index: CatalogIndex) -> Outcome:
+def _refreshed(account: Account, index: CatalogIndex, now: datetime) -> Outcome:
     source = f"{account.cloud}:api"
     try:
-        offers = list(registry.offers(account.cloud).offers(account))
+        with _understood(account.cloud):
+            offers = list(registry.offers(account.cloud).offers(account))
     except RigError as error:
         return Outcome(cloud=account.cloud, source=source, error=error)
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        unlike = CommandFailed(
-            f"{account.cloud}: its answer is not what its reference says: {type(error).__name__}: {error}"
-        )
-        return Outcome(cloud=account.cloud, source=source, error=unlike)
     if not offers:
         nothing = CommandFailed(f"{account.cloud}: it offers no GPU machine in the regions that were asked for")
         return Outcome(cloud=account.cloud, source=source, error=nothing)
-    return Outcome(cloud=account.cloud, source=source, offers=index.replace(account.cloud, source, offers))
+    kept = index.replace(account.cloud, source, offers)
+    try:
+        with _understood(account.cloud):
+            quotas = list(registry.quota(account.cloud).quotas(account, offers))
+    except RigError as error:
+        return Outcome(cloud=account.cloud, source=source, offers=kept, quota_error=error)
+    quota_cache.remember(index, quotas, now)
+    return Outcome(cloud=account.cloud, source=source, offers=kept, quotas=len(quotas))
+
+
+@contextmanager
+def _understood(cloud: str) -> Iterator[None]:
+    """An answer that is not what the cloud's reference promises is the cloud's failure, not a crash."""
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise CommandFailed(
+            f"{cloud}: its answer is not what its reference says: {type(error).__name__}: {error}"
+        ) from error
 
 
 def import_offers(path: Path, *, cloud: str | None, captured_at: datetime | None) -> Iterator[Outcome]:

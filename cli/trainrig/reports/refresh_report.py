@@ -20,6 +20,10 @@ class Outcome(Protocol):
     def refused(self) -> tuple[Refused, ...]: ...
     @property
     def error(self) -> RigError | None: ...
+    @property
+    def quotas(self) -> int: ...
+    @property
+    def quota_error(self) -> RigError | None: ...
 
 
 def document(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -32,17 +36,25 @@ def document(outcomes: Sequence[Outcome]) -> dict[str, Any]:
                 "offers": o.offers,
                 "refused_rows": len(o.refused),
                 "refused": by_reason(o.refused),
-                "error": o.error and {"code": o.error.code, "message": o.error.message, "hint": o.error.hint},
+                "error": _error(o.error),
+                "quotas": o.quotas,
+                "quota_error": _error(o.quota_error),
             }
             for o in outcomes
         ],
     }
 
 
+def _error(error: RigError | None) -> dict[str, str] | None:
+    return None if error is None else {"code": error.code, "message": error.message, "hint": error.hint}
+
+
 def text(outcome: Outcome) -> str:
-    """One cloud: a line, and one more for each reason why rows were refused."""
+    """One cloud: a line, and one more for each reason why rows were refused or quotas are not known."""
     if outcome.error:
         first = f"{outcome.cloud}: kept as it was. {render(outcome.error)}"
     else:
-        first = f"{outcome.cloud}: {outcome.offers} offers from {outcome.source}"
-    return "\n".join([first, *(f"  left out {line}" for line in by_reason(outcome.refused))])
+        quotas = f", {outcome.quotas} quota{'' if outcome.quotas == 1 else 's'}" if outcome.quotas else ""
+        first = f"{outcome.cloud}: {outcome.offers} offers from {outcome.source}{quotas}"
+    unread = [f"  quotas not read: {render(outcome.quota_error)}"] if outcome.quota_error else []
+    return "\n".join([first, *(f"  left out {line}" for line in by_reason(outcome.refused)), *unread])

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +14,42 @@ from support.offers import offer
 from trainrig import app
 from trainrig.clouds import registry
 from trainrig.clouds.base import Account
-from trainrig.errors import CredentialsMissing
+from trainrig.errors import CommandFailed, CredentialsMissing
 from trainrig.lifecycle.place import open_index
-from trainrig.model.offer import Offer
+from trainrig.model.clock import utc_now
+from trainrig.model.offer import Market, Offer
+from trainrig.model.quota import Quota
+from trainrig.store import quota_cache
 
 HEADER = (
     "InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,GpuInfo,Price,SpotPrice,Region,AvailabilityZone\n"
+)
+QUOTA = Quota(
+    cloud="aws",
+    region="us-east-1",
+    code="L-417A185B",
+    unit="vcpus",
+    market=Market.ON_DEMAND,
+    limit=Decimal(96),
+    used=Decimal(0),
 )
 P4D = "p4d.24xlarge,A100,8,96,1152,,21.9576,7.88,us-east-1,use1-az1\n"
 SHARE = "g6f.large,L4,0.125,2,8,,0.2,,us-east-1,use1-az1\n"
 
 
 class Cloud:
-    """Stands for clouds/<name>/offers.py."""
+    """Stands for clouds/<name>/offers.py and quota.py."""
 
     def __init__(self, answer: list[Offer] | Exception) -> None:
         self.answer = answer
         self.asked: list[Account] = []
+        self.quota: Quota | Exception = QUOTA
+
+    def quotas(self, account: Account, offers: Sequence[Offer]) -> Iterator[Quota]:
+        assert offers == self.answer
+        if isinstance(self.quota, Exception):
+            raise self.quota
+        yield self.quota
 
     def offers(self, account: Account) -> Iterator[Offer]:
         self.asked.append(account)
@@ -47,6 +67,7 @@ def clouds(monkeypatch: pytest.MonkeyPatch) -> dict[str, Cloud]:
         "azure": Cloud(KeyError("Items")),
     }
     monkeypatch.setattr(registry, "offers", found.__getitem__)
+    monkeypatch.setattr(registry, "quota", found.__getitem__)
     return found
 
 
@@ -81,9 +102,24 @@ def test_a_cloud_that_was_asked_for_by_name_must_answer(
 ) -> None:
     assert app.run(["offers", "refresh", "--cloud", "aws", "--cloud", "gcp"]) == 4
     out, err = capsys.readouterr()
-    assert "aws: 2 offers from aws:api" in out
+    assert "aws: 2 offers from aws:api, 1 quota" in out
     assert "gcp: kept as it was. gcp: no credentials" in err
     assert not clouds["azure"].asked
+
+
+def test_quotas_are_remembered_for_placement(clouds: dict[str, Cloud], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_json(capsys, "refresh", "--cloud", "aws")[1]["clouds"][0]["quotas"] == 1
+    with open_index() as index:
+        assert quota_cache.known(index, utc_now()) == (QUOTA,)
+
+
+def test_unread_quotas_do_not_cost_the_offers(clouds: dict[str, Cloud], capsys: pytest.CaptureFixture[str]) -> None:
+    clouds["aws"].quota = CommandFailed("aws: GetServiceQuota: AccessDenied")
+    assert app.run(["offers", "refresh", "--cloud", "aws"]) == 0
+    assert capsys.readouterr().out == (
+        "aws: 2 offers from aws:api\n  quotas not read: aws: GetServiceQuota: AccessDenied\n"
+    )
+    assert len(rows("aws")) == 2
 
 
 def test_an_empty_answer_keeps_the_old_offers(clouds: dict[str, Cloud], capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,8 +7,10 @@ the way to an answer that takes milliseconds.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from trainrig.clouds.base import Account
@@ -60,26 +62,34 @@ def needed(offer: Offer, nodes: int) -> Sequence[QuotaNeed]:
 
 def quotas(account: Account, offers: Sequence[Offer]) -> Iterator[Quota]:
     """Limit and use of each quota that these offers count against."""
-    from trainrig.clouds.aws.session import client, translated
+    from trainrig.clouds.aws.session import translated
 
     wanted: dict[str, dict[str, Market]] = {}
     for offer in offers:
         for need in needed(offer, 1):
             wanted.setdefault(need.region, {})[need.code] = offer.market
-    for region, codes in sorted(wanted.items()):
-        with translated(account):
-            used = vcpus_in_use(client(account, "ec2", region))
-            service_quotas = client(account, "service-quotas", region)
-            for code, market in sorted(codes.items()):
-                yield Quota(
-                    cloud="aws",
-                    region=region,
-                    code=code,
-                    unit="vcpus",
-                    market=market,
-                    limit=limit_of(service_quotas, code),
-                    used=used.get(code, Decimal(0)),
-                )
+    with translated(account), ThreadPoolExecutor(max_workers=8) as pool:
+        for found in pool.map(partial(_in_region, account), *zip(*sorted(wanted.items()), strict=True)):
+            yield from found
+
+
+def _in_region(account: Account, region: str, codes: Mapping[str, Market]) -> list[Quota]:
+    from trainrig.clouds.aws.session import client
+
+    used = vcpus_in_use(client(account, "ec2", region))
+    service_quotas = client(account, "service-quotas", region)
+    return [
+        Quota(
+            cloud="aws",
+            region=region,
+            code=code,
+            unit="vcpus",
+            market=market,
+            limit=limit_of(service_quotas, code),
+            used=used.get(code, Decimal(0)),
+        )
+        for code, market in sorted(codes.items())
+    ]
 
 
 def limit_of(service_quotas: Any, code: str) -> Decimal | None:
