@@ -154,12 +154,5 @@ resource "google_compute_instance" "node" {
       scratch_disk,
       metadata["user-data"],
     ]
-
-    # Older providers turn FLEX_START into STANDARD without a word (terraform-provider-google#24172).
-    # (A node that could not be made at all has its own error already.)
-    postcondition {
-      condition     = try(self.scheduling[0].provisioning_model, local.provisioning_model) == local.provisioning_model
-      error_message = "The provider did not make a ${local.provisioning_model} node."
-    }
   }
 }
