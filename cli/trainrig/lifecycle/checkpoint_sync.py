@@ -14,12 +14,13 @@ from trainrig.errors import CommandFailed, RigBusy
 from trainrig.lifecycle import collect
 from trainrig.model.clock import utc_now
 from trainrig.model.events import Observer, Progress, silent
+from trainrig.model.job import Checkpoints
 from trainrig.store.checkpoint_dir import CheckpointDir
 from trainrig.tools.ssh import Ssh
 
-SHORTEST_PAUSE_SECONDS = 3.0
-# A round takes a share of the node's network and disk: at most a tenth of the time goes into copying.
-PAUSE_PER_ROUND = 10
+PAUSE_SECONDS = 5.0  # between rounds, when the job does not say how often it writes
+# A round takes its share of the node's network and disk: copying is at most a third of the time.
+PAUSE_PER_ROUND = 2
 
 
 class CheckpointSync:
@@ -33,7 +34,7 @@ class CheckpointSync:
         staging: Path,
         run_id: str,
         generation: int,
-        keep: int,
+        checkpoints: Checkpoints | None,
         observe: Observer,
     ) -> None:
         self._ssh = ssh
@@ -41,7 +42,10 @@ class CheckpointSync:
         self._staging = staging
         self._run_id = run_id
         self._generation = generation
-        self._keep = keep
+        wanted = checkpoints or Checkpoints(path="")
+        self._keep = wanted.keep
+        minutes = wanted.interval_minutes
+        self._pause = PAUSE_SECONDS if minutes is None else min(PAUSE_SECONDS, float(minutes) * 60)
         self._observe = observe
         self._wake = threading.Event()
         self._stopped = False
@@ -88,4 +92,4 @@ class CheckpointSync:
             except RigBusy as error:
                 self._observe(Progress(phase="run", message=error.message))
                 return
-            self._wake.wait(max(SHORTEST_PAUSE_SECONDS, PAUSE_PER_ROUND * (time.monotonic() - began)))
+            self._wake.wait(max(self._pause, PAUSE_PER_ROUND * (time.monotonic() - began)))

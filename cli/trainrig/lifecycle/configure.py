@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,14 @@ def configure(
     *,
     grace_seconds: int = launch.GRACE_SECONDS,
     ready_seconds: float = READY_SECONDS,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Ssh:
     """Waits for SSH and converges the roles on all nodes at once. Running it again changes nothing.
 
     Args:
         rig: the rig's folder, with the key that `tools.ssh.make_key` made before apply.
         image: the container that the job's unit will run.
+        stopped: True ends the work where it is.
 
     Returns:
         The open way to the nodes; the caller closes it.
@@ -52,7 +54,7 @@ def configure(
     moved = [node for node, unmoved in zip(ssh.nodes, same, strict=True) if not unmoved]
     changes = 0
     if moved:
-        changes = len(converge(ssh, moved, variables, observe).changed)
+        changes = len(converge(ssh, moved, variables, observe, stopped=stopped).changed)
         in_parallel(moved, lambda node: ssh.run(node, [STATE, digest]))
     message = f"{changes} changes on {len(moved)} of {len(ssh.nodes)} nodes"
     observe(Progress(phase="configure", message=message, done=1, total=1))
@@ -71,7 +73,13 @@ def open_ssh(rig: Path, nodes: Sequence[Node], observe: Observer, *, ready_secon
 
 
 def converge(
-    ssh: Ssh, nodes: Sequence[Node], variables: dict[str, Any], observe: Observer, *, check: bool = False
+    ssh: Ssh,
+    nodes: Sequence[Node],
+    variables: dict[str, Any],
+    observe: Observer,
+    *,
+    check: bool = False,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> ansible.Recap:
     """One run of all roles; with `check` it changes nothing and the recap lists what is not as the roles want it."""
     return ansible.run_playbook(
@@ -80,6 +88,7 @@ def converge(
         directory=ssh.rig / "ansible",
         observe=observe,
         check=check,
+        stopped=stopped,
     )
 
 

@@ -7,14 +7,13 @@ from decimal import Decimal
 
 from trainrig.errors import RigError, RigUnknown
 from trainrig.lifecycle.context import Context
+from trainrig.lifecycle.drift import drift
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.offer import Market
 from trainrig.model.placement import Candidate, Placement
 from trainrig.recovery.facts import Facts, Limits, Observation
 from trainrig.store import ledger
 from trainrig.store.journal import Attempt, AttemptState, Happening
-
-LOOK_FILE = "look.tfplan"
 
 
 def facts(
@@ -51,17 +50,12 @@ def asked(known: Facts, *, alive: bool) -> Facts:
     return replace(known, nodes_alive=alive)
 
 
-def gone(context: Context, run: RunContext, attempt: Attempt) -> bool | None:
-    """Whether the cloud says that a node of the attempt is gone; None when it does not say."""
-    root = run.rig.attempt(attempt.generation, attempt.number)
+def gone(context: Context, run_id: str) -> bool | None:
+    """Whether the cloud says that a node of the run is gone; None when it does not say."""
     try:
-        with context.terraform(root, attempt.cloud) as terraform:
-            if not terraform.plan(out=LOOK_FILE).ok:
-                return None
-            plan = terraform.show_plan(LOOK_FILE)
+        return any(d.kind in {"preempted", "gone"} for d in drift(context, context.journal.rig(run_id)))
     except RigError:
         return None
-    return plan.count("create", "replace") > 0
 
 
 def cancelled(context: Context, run_id: str) -> bool:

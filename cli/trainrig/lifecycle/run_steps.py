@@ -70,18 +70,28 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
         try:
             start = _launch_of(run, attempt, generation)
             attempt = host_keys.learn(context, attempt, stop=run.stop)
-            ssh = configure.configure(run.rig.path, run.job, start.offer, attempt.node_list, start.image, run.observe)
+            ssh = configure.configure(
+                run.rig.path,
+                run.job,
+                start.offer,
+                attempt.node_list,
+                start.image,
+                run.observe,
+                stopped=run.stop.is_set,
+            )
             try:
                 deliver.deliver(ssh, start, run.observe)
                 _restore(run, ssh)
                 job_control.start(ssh, start, run.observe)
             finally:
                 ssh.close()
+        except errors.Interrupted:
+            return {"kind": "interrupted"}
         except errors.ConfigureFailed as error:
-            return {"kind": "setup_failed", "error": as_result(error)}
+            return {"kind": "setup_failed", "error": as_result(error), "mendable": _mendable(error)}
         except errors.CommandFailed as error:
             failed = errors.ConfigureFailed(error.message, hint=error.hint, details=error.details)
-            return {"kind": "setup_failed", "error": as_result(failed)}
+            return {"kind": "setup_failed", "error": as_result(failed), "mendable": False}
         context.journal.append(run.run_id, "job_started", {"generation": generation})
         context.journal.set_state(run.run_id, RigState.RUNNING)
     return {"kind": "launched"}
@@ -115,7 +125,7 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
                 Hooks(
                     facts=lambda: run_facts.facts(context, run, generation, Observation.HEALTHY),
                     cancelled=tick,
-                    gone=lambda: run_facts.gone(context, run, attempt),
+                    gone=lambda: run_facts.gone(context, run.run_id),
                     committed=first_checkpoint,
                 ),
                 cursors=log.cursors,
@@ -152,7 +162,8 @@ def next_step(run: RunContext, generation: int, seen: Seen) -> dict[str, Any]:
     if seen["kind"] == "policy":
         return _end("policy", alive=True, limit=seen["limit"], reason=seen["reason"])
     with run.opened() as context:
-        attempt = run_facts.living(context, run.run_id, generation)
+        if seen["kind"] == "setup_failed" and not seen["mendable"] and not run_facts.gone(context, run.run_id):
+            return _end("refused", error=seen["error"])
         observation = {
             "done": Observation.JOB_DONE,
             "failed": Observation.JOB_FAILED,
@@ -162,7 +173,7 @@ def next_step(run: RunContext, generation: int, seen: Seen) -> dict[str, Any]:
         facts = run_facts.facts(context, run, generation, observation, exit_code=seen.get("exit_code"))
         action = decide(facts)
         if isinstance(action, AskCloud):
-            gone = run_facts.gone(context, run, attempt)
+            gone = run_facts.gone(context, run.run_id)
             # A cloud that does not answer leaves the job's own word, or the silence, as the best evidence.
             alive = not gone if gone is not None else observation is Observation.JOB_FAILED
             action = decide(run_facts.asked(facts, alive=alive))
@@ -262,7 +273,7 @@ def _sync(run: RunContext, ssh: Ssh, generation: int) -> CheckpointSync:
         staging=run.rig.path / "staging" / str(generation),
         run_id=run.run_id,
         generation=generation,
-        keep=run.job.checkpoints.keep if run.job.checkpoints else 3,
+        checkpoints=run.job.checkpoints,
         observe=run.observe,
     )
 
@@ -272,6 +283,14 @@ def _last_commit(sync: CheckpointSync) -> None:
         sync.commit_now()
     except errors.CommandFailed:
         return  # a node died right after its job ended; what was committed before stands
+
+
+def _mendable(error: errors.ConfigureFailed) -> bool:
+    """Whether other nodes may do better: these did not answer. A task or a delivery that failed would fail again."""
+    failures = error.details.get("failures")
+    if isinstance(failures, list):
+        return any(f["unreachable"] for f in failures)
+    return bool(error.details.get("unreachable"))
 
 
 def _happened(context: Context, run_id: str, kind: str) -> bool:

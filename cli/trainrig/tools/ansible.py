@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trainrig.errors import ConfigureFailed
+from trainrig.errors import ConfigureFailed, Interrupted
 from trainrig.model.events import Observer, Progress
 
 _DONE = {"runner_on_ok", "runner_on_skipped", "runner_on_failed", "runner_on_unreachable"}
@@ -51,14 +51,21 @@ def run_playbook(
     observe: Observer,
     check: bool = False,
     timeout_seconds: float = 3600,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Recap:
     """Runs `playbook` on all hosts of `inventory`; `directory` (of the rig) takes the inventory and the log.
 
+    Args:
+        stopped: asked about once a second; True ends the playbook where it is.
+
     Raises:
+        Interrupted: `stopped` said so.
         ConfigureFailed: a task failed, a node did not answer, the playbook could not be read, or time ran out.
     """
     recap = Recap(log=directory / "artifacts" / "last" / "stdout")
-    status, rc = _run(playbook, inventory, directory, check, timeout_seconds, _Listener(recap, observe))
+    status, rc = _run(playbook, inventory, directory, check, timeout_seconds, _Listener(recap, observe), stopped)
+    if status == "canceled":
+        raise Interrupted("configuring was interrupted", hint="trainrig configure goes on with it")
     if status == "timeout":
         raise ConfigureFailed(
             f"the nodes were not configured within {timeout_seconds:g} s",
@@ -154,6 +161,7 @@ def _run(
     check: bool,
     timeout_seconds: float,
     listener: _Listener,
+    stopped: Callable[[], bool],
 ) -> tuple[str, int]:
     """ansible-runner in a thread, so that it cannot take over the process's signal handlers."""
     import ansible_runner
@@ -179,7 +187,7 @@ def _run(
                 cmdline="--check --diff" if check else None,
                 event_handler=listener,
                 status_handler=on_status,
-                cancel_callback=cancelled.is_set,
+                cancel_callback=lambda: cancelled.is_set() or stopped(),
                 timeout=int(timeout_seconds),
                 settings={"pexpect_timeout": 1, "suppress_env_files": True},
                 envvars=_environment(playbook),

@@ -159,7 +159,7 @@ def wait_ready(
         raise ConfigureFailed(
             "\n    ".join([f"no SSH to {len(failed)} of {len(ssh.nodes)} nodes", *lines]),
             hint=f"waited up to {timeout_seconds:g} s; look with: ssh -v -F {ssh.config} {next(iter(failed))}",
-            details={"nodes": failed},
+            details={"nodes": failed, "unreachable": True},
         )
 
 

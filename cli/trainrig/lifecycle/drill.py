@@ -1,0 +1,29 @@
+"""Preempts a node on purpose: what a recovery is worth shows only when one is needed."""
+
+from __future__ import annotations
+
+from trainrig.errors import RigUnknown
+from trainrig.lifecycle.context import opened
+from trainrig.lifecycle.load_job import find_environment
+from trainrig.lifecycle.rig_environment import in_own_environment
+from trainrig.lifecycle.run_steps import preempt
+from trainrig.store.journal import AttemptState
+
+
+def drill(name_or_run_id: str, *, rank: int, notice: bool) -> str:
+    """Returns what was done, in words.
+
+    Raises:
+        RigUnknown: no such rig, or no such node that is up.
+        NotBuilt: the cloud cannot do it.
+    """
+    with opened(find_environment(None)) as context:
+        rig = context.journal.find(name_or_run_id)
+        context = in_own_environment(context, rig, None)
+        up = [a for a in context.journal.attempts(rig.run_id) if a.state is AttemptState.UP]
+        nodes = [n for a in up[-1:] for n in a.node_list if n.rank == rank]
+        if not nodes:
+            raise RigUnknown(f"{rig.name} has no node of rank {rank} that is up", hint=f"trainrig status {rig.name}")
+        context.journal.append(rig.run_id, "drill", {"rank": rank, "notice": notice})
+        preempt(context, up[-1], nodes[0], notice=notice)
+        return f"{nodes[0].name} was taken away {'with' if notice else 'without'} notice"
