@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 from collections.abc import Iterator, Mapping
@@ -53,12 +52,6 @@ def nothing_left(client: docker.DockerClient) -> Iterator[None]:
     after = holds(client)
     for kind, names in after.items():
         assert {n for n in names - before[kind] if n.startswith("tr-finetune-")} == set(), kind
-
-
-@pytest.fixture(autouse=True)
-def plain_terraform(monkeypatch: pytest.MonkeyPatch) -> None:
-    if shutil.which("terraform", path=os.environ["PATH"]) is None:
-        pytest.skip("needs Terraform on PATH")
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from trainrig.model.job import Job, ResourceOption
 from trainrig.model.node import Node
 from trainrig.model.rig import new_run_id
 from trainrig.render.request import PinnedImage
+from trainrig.tools import terraform_program
 
 ACCOUNT = Account(cloud="local")
 
@@ -31,7 +32,7 @@ class LocalRig:
     attach: Mapping[str, str] = field(default_factory=dict)
 
     def command(self, *arguments: str) -> list[str]:
-        return ["terraform", *arguments]
+        return [*terraform_program.find().argv, *arguments]
 
     @property
     def env(self) -> dict[str, str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +19,8 @@ from trainrig.errors import CommandFailed, CredentialsMissing, MissingTool, Pref
 
 # A node is created in under a second; a call that takes this long has a daemon that hangs.
 CALL_TIMEOUT_SECONDS = 120
+UNIX = "unix://"
+DEFAULT_ADDRESS = f"{UNIX}/var/run/docker.sock"
 RUN_ID_LABEL = "trainrig-run-id"
 EXPIRES_LABEL = "trainrig-expires"
 
@@ -80,26 +84,29 @@ def connect() -> Engine:
         CredentialsMissing: it runs, and this user may not talk to it.
         PreflightFailed: it is not installed or does not run.
     """
-    client = None
     try:
-        client = docker.from_env(timeout=CALL_TIMEOUT_SECONDS)
-        client.ping()
+        _knock()
+        return Engine(client=docker.from_env(timeout=CALL_TIMEOUT_SECONDS))
     except (DockerException, OSError) as error:
-        if client is not None:
-            client.close()
         raise _unreachable(error) from error
-    return Engine(client=client)
+
+
+def _knock() -> None:
+    """docker-py hides why a socket refuses, and leaves it open."""
+    address = os.environ.get("DOCKER_HOST") or DEFAULT_ADDRESS
+    if address.startswith(UNIX):
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.connect(address.removeprefix(UNIX))
 
 
 def _unreachable(error: Exception) -> PreflightFailed:
-    words = str(error)
-    if "Permission denied" in words:
+    if isinstance(error, PermissionError):
         return CredentialsMissing(
             "this user may not use Docker", hint="sudo usermod -aG docker $USER, then log in again; or run as root"
         )
     if shutil.which("dockerd") is None and shutil.which("docker") is None:
         return MissingTool("Docker is not installed", hint=INSTALL_HINT)
-    return PreflightFailed("Docker is installed but does not answer", hint=START_HINT, details={"docker": words})
+    return PreflightFailed("Docker is installed but does not answer", hint=START_HINT, details={"docker": str(error)})
 
 
 @contextmanager

@@ -1,21 +1,18 @@
 from __future__ import annotations
 
 import shutil
+import socket
 from pathlib import Path
 
-import docker
 import pytest
-from docker.errors import APIError, DockerException
+from docker.errors import APIError
 
 from trainrig.errors import CommandFailed, CredentialsMissing, MissingTool, PreflightFailed, RigError
+from trainrig.localcloud import engine
 from trainrig.localcloud.engine import connect, doing
 
 
-def refuse(monkeypatch: pytest.MonkeyPatch, words: str) -> RigError:
-    def from_env(**_: object) -> None:
-        raise DockerException(f"Error while fetching server API version: ('Connection aborted.', {words})")
-
-    monkeypatch.setattr(docker, "from_env", from_env)
+def refusal() -> RigError:
     with pytest.raises(PreflightFailed) as caught:
         connect()
     return caught.value
@@ -23,22 +20,31 @@ def refuse(monkeypatch: pytest.MonkeyPatch, words: str) -> RigError:
 
 def test_no_docker_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    error = refuse(monkeypatch, "FileNotFoundError(2, 'No such file or directory')")
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/docker.sock")
+    error = refusal()
     assert isinstance(error, MissingTool)
     assert "apt-get install docker.io" in error.hint
 
 
 def test_no_rights_says_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    error = refuse(monkeypatch, "PermissionError(13, 'Permission denied')")
+    def knock() -> None:  # root is refused nothing
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(engine, "_knock", knock)
+    error = refusal()
     assert isinstance(error, CredentialsMissing)
     assert "usermod -aG docker" in error.hint
 
 
 def test_a_daemon_that_does_not_run_says_how_to_start_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
-    error = refuse(monkeypatch, "ConnectionRefusedError(111, 'Connection refused')")
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/docker.sock")
+    with socket.socket(socket.AF_UNIX) as left_over:
+        left_over.bind(str(tmp_path / "docker.sock"))
+    error = refusal()
     assert type(error) is PreflightFailed
     assert "systemctl start docker" in error.hint
+    assert "refused" in str(error.details)
 
 
 @pytest.mark.parametrize(
