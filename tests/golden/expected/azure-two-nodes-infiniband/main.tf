@@ -32,7 +32,7 @@ provider "azurerm" {
   ]
 
   features {
-    # The group is the rig's alone: it goes with all that a failed create left in it (terraform-provider-azurerm#753).
+    # The group is the rig's alone, so it may go with what a failed create left in it (terraform-provider-azurerm#753).
     resource_group {
       prevent_deletion_if_contains_resources = false
     }
