@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import threading
 import time
@@ -14,6 +13,7 @@ import pytest
 
 from support import state_backends
 from support.state_backends import Emulator
+from trainrig.errors import RigBusy
 from trainrig.render.root import render_root
 from trainrig.tools.terraform import Terraform
 
@@ -76,11 +76,10 @@ def test_a_second_writer_is_kept_out_until_the_first_is_done(tmp_path: Path, emu
     holder = threading.Thread(target=lambda: first.apply().check())
     holder.start()
     wait_for(first.root / "started")
-    refused = second.apply(None)
+    with pytest.raises(RigBusy, match=r"state is locked by .*@"):
+        second.apply(None)
     (first.root / "hold").unlink()
     holder.join(30)
-    assert not refused.ok
-    assert "state lock" in refused.errors[0].text
     assert second.plan().check().ok
     assert second.show_plan().changes == ()
 
@@ -110,9 +109,9 @@ def test_a_killed_holder_leaves_a_lock_that_can_be_broken(tmp_path: Path, emulat
     (killed.root / "hold").unlink()
 
     heir = root(tmp_path, emulator, "heir", "tr-c/1-1")
-    refused = heir.apply(None)
-    assert not refused.ok
-    lock = re.search(r"^\s+ID:\s+(\S+)", refused.errors[0].text, re.MULTILINE)
-    assert lock
-    heir.force_unlock(lock[1])
+    with pytest.raises(RigBusy) as refused:
+        heir.apply(None)
+    lock = refused.value.details["lock"]
+    assert isinstance(lock, dict)
+    heir.force_unlock(lock["id"])
     assert heir.apply(None).check().ok

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from support import rigs
-from support.cli import Ran, trainrig
+from support.cli import Ran
 from support.held import held_elsewhere
 from support.schemas import check
 from support.stub_cloud import objects
@@ -24,14 +24,6 @@ pytestmark = pytest.mark.terraform
 
 NAME, RUN = rigs.identity().name, rigs.identity().run_id
 Cli = Callable[..., Ran]
-
-
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stub: Path) -> Cli:
-    environment = tmp_path / "test.yaml"
-    environment.write_text("name: test\nclouds:\n  stub: {}\n")
-    monkeypatch.setenv("TRAINRIG_ENV", str(environment))
-    return lambda *words: trainrig(capsys, *words)
 
 
 def in_a_day() -> datetime:

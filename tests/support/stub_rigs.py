@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from support import rigs
+from support.stub_cloud import provider
 from trainrig.lifecycle.apply import Order
 from trainrig.model.environment import CloudPolicy, Environment
 from trainrig.model.offer import Market
@@ -25,6 +27,7 @@ terraform {
 }
 variable "rig" { type = object({ id = string, labels = map(string) }) }
 variable "nodes" { type = number }
+variable "lease_seconds" { type = number }
 variable "zone" { type = string }
 variable "market" { type = string }
 resource "stub_network" "rig" {
@@ -64,10 +67,15 @@ def order(candidates: Sequence[Candidate] | None = None, **changes: Any) -> Orde
         values = {
             "rig": {"id": identity.resource_prefix, "labels": identity.all_labels()},
             "nodes": chosen.nodes,
+            "lease_seconds": 3600,
             "zone": chosen.offer.zone,
             "market": chosen.offer.market,
         }
         (root / "terraform.tfvars.json").write_text(json.dumps(values))
+        if os.environ.get("STUB_BACKEND"):
+            (root / "backend.tf.json").write_text(os.environ["STUB_BACKEND"])
+        if os.environ.get("STUB_PLUGIN"):
+            provider.lay_plugin(root)
 
     return Order(
         identity=identity,

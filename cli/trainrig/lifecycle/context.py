@@ -46,11 +46,16 @@ class Context:
         )
 
     @contextlib.contextmanager
-    def terraform(self, root: Path, cloud: str) -> Iterator[Terraform]:
+    def terraform(self, root: Path, cloud: str, *, lock_timeout_seconds: int = 30) -> Iterator[Terraform]:
         """Terraform in a root of that cloud, with the provider served where it is ours."""
         with contextlib.ExitStack() as stack:
             env = stack.enter_context(registry.provider(cloud).serve()) if registry.has(cloud, "provider") else {}
-            yield Terraform(root, env=env, plugin_cache=self.cache / "terraform-plugins")
+            yield Terraform(
+                root,
+                env=env,
+                plugin_cache=self.cache / "terraform-plugins",
+                lock_timeout_seconds=lock_timeout_seconds,
+            )
 
 
 @contextlib.contextmanager

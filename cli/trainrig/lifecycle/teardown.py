@@ -13,6 +13,7 @@ from trainrig.clouds import registry
 from trainrig.errors import RigBusy, RigError
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.reap import Place, Reaped, reap_once
+from trainrig.lifecycle.unlock import release_own
 from trainrig.lifecycle.watchdog import Failure, Watchdog, failure
 from trainrig.model.fault import FaultClass
 from trainrig.store.journal import Attempt, Rig
@@ -63,7 +64,13 @@ def teardown(context: Context, root: Path, cloud: str) -> Teardown:
     try:
         leftover.settle(root, registry.facts(cloud).apply_deadline_seconds)
         with context.terraform(root, cloud) as terraform:
-            return _destroy(context, terraform, cloud)
+            try:
+                return _destroy(context, terraform, cloud)
+            except RigBusy as busy:
+                # A Terraform of ours that was killed leaves its lock in a remote backend.
+                if not release_own(terraform, busy):
+                    raise
+                return _destroy(context, terraform, cloud)
     except RigBusy:
         raise
     except (RigError, ValueError) as error:

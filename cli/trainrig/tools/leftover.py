@@ -14,7 +14,6 @@ import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from trainrig.errors import RigBusy
 from trainrig.model.process import Command
 from trainrig.tools import proc
 
@@ -58,8 +57,7 @@ def running(root: Path) -> bool:
 def settle(root: Path, patience_seconds: float) -> None:
     """Waits until nothing of an earlier Terraform runs in this root, after one SIGINT if it has not had it.
 
-    Raises:
-        RigBusy: it still runs after `patience_seconds`.
+    One that still runs after `patience_seconds` is killed: what it may lose from state is found by its labels.
     """
     note = read(root)
     if note is None:
@@ -69,14 +67,10 @@ def settle(root: Path, patience_seconds: float) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(note.pid, signal.SIGINT)
     until = time.monotonic() + patience_seconds
-    while running(root):
-        if time.monotonic() > until:
-            raise RigBusy(
-                f"a Terraform of an earlier command still runs (pid {note.pid})",
-                hint="it is finishing what it creates; try again when it has ended, and do not kill it",
-                details={"pid": note.pid},
-            )
+    while running(root) and time.monotonic() < until:
         time.sleep(0.05)
+    if running(root):
+        proc.kill_group(note.pid)
     # A provider whose Terraform was killed goes on creating. Its session bears the dead Terraform's process id.
     for pid in _session(note.pid):
         with contextlib.suppress(ProcessLookupError):

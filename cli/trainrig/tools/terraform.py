@@ -37,6 +37,7 @@ from trainrig.tools.terraform_program import TerraformProgram
 
 PLAN_FILE = "tfplan"
 ERRORED_STATE = "errored.tfstate"
+PATIENCE_SECONDS = 900.0
 LOG_FILE = "terraform.jsonl"
 
 Watch = Callable[[TerraformEvent], str | None]
@@ -88,14 +89,17 @@ class Terraform(python_terraform.Terraform):  # type: ignore[misc]  # the packag
         env: Mapping[str, str] | None = None,
         plugin_cache: Path | None = None,
         lock_timeout_seconds: int = 30,
+        patience_seconds: float = PATIENCE_SECONDS,
         secrets: Sequence[str] = (),
     ) -> None:
-        """`env` goes on top of our environment."""
+        """`env` goes on top of our environment. `patience_seconds`: how long an interrupted command may take to end
+        before it is killed."""
         self.root = root
         self.program = program or terraform_program.find()
         self._env = {**terraform_program.environment(plugin_cache), **(env or {})}
         self._plugin_cache = plugin_cache
         self._lock_timeout = f"{lock_timeout_seconds}s"
+        self._patience_seconds = patience_seconds
         self._secrets = tuple(secrets)
         super().__init__(working_dir=str(root), terraform_bin_path=self.program.argv[-1])
 
@@ -226,13 +230,15 @@ class Terraform(python_terraform.Terraform):  # type: ignore[misc]  # the packag
         outputs: Mapping[str, Any] = {}
         words: list[str] = []
         with contextlib.ExitStack() as stack:
-            stop = _OneInterrupt(self.root)
+            stop = _OneInterrupt(self.root, self._patience_seconds)
+            stack.callback(stop.close)
             stack.enter_context(interrupt.shield(lambda: stop("interrupted")))
             child = proc.LoggedStream(command, log)
             stop.attach(child)
             if changes:
                 leftover.remember(self.root, child.pid)
-                stack.callback(leftover.forget, self.root)
+                # By then it has ended; what it may have left, having been killed, is a provider that goes on creating.
+                stack.callback(leftover.settle, self.root, 0)
             if deadline_seconds is not None:
                 timer = threading.Timer(deadline_seconds, stop, ["deadline"])
                 timer.daemon = True
@@ -296,21 +302,34 @@ class Terraform(python_terraform.Terraform):  # type: ignore[misc]  # the packag
 
 
 class _OneInterrupt:
-    """Sends one SIGINT, however many reasons there are; the first reason is kept."""
+    """Sends one SIGINT, however many reasons there are; the first reason is kept. Terraform needs minutes after it, to
+    end what it is creating and to write its state; one that does not end at all is killed."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, patience_seconds: float) -> None:
         self.reason: str | None = None
+        self._patience_seconds = patience_seconds
+        self._kill: threading.Timer | None = None
         self._root = root
         self._child: proc.LoggedStream | None = None
 
     def attach(self, child: proc.LoggedStream) -> None:
         self._child = child
         if self.reason:
-            child.signal(signal.SIGINT)
+            self._interrupt(child)
 
     def __call__(self, reason: str) -> None:
         if self.reason is None:
             self.reason = reason
             if self._child:
-                leftover.remember_interrupt(self._root)
-                self._child.signal(signal.SIGINT)
+                self._interrupt(self._child)
+
+    def close(self) -> None:
+        if self._kill:
+            self._kill.cancel()
+
+    def _interrupt(self, child: proc.LoggedStream) -> None:
+        leftover.remember_interrupt(self._root)
+        child.signal(signal.SIGINT)
+        self._kill = threading.Timer(self._patience_seconds, proc.kill_group, [child.pid])
+        self._kill.daemon = True
+        self._kill.start()

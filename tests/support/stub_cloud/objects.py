@@ -5,6 +5,7 @@ It proves how trainrig deals with errors, kills and leftovers. It proves nothing
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -40,7 +41,7 @@ def root() -> Path:
 
 
 def order(*faults: Fault) -> None:
-    (root() / "faults.json").write_text(json.dumps(faults))
+    _replace(root() / "faults.json", json.dumps(faults))
 
 
 def everything() -> list[dict[str, Any]]:
@@ -67,9 +68,9 @@ def create(kind: str, values: dict[str, Any]) -> dict[str, Any]:
     """
     fault = _fault("create", kind, values)
     made = {**values, "type": kind, "id": f"{kind.removeprefix('stub_')}-{uuid.uuid4().hex[:8]}"}
-    if not fault or fault.get("after") or "error" not in fault:
-        _write(made)
-    time.sleep(fault.get("sleep", 0))
+    with _slowly(fault):
+        if not fault or fault.get("after") or "error" not in fault:
+            _write(made)
     if "error" in fault:
         raise StubError(fault["error"], made if fault.get("after") and not fault.get("lost") else None)
     return made
@@ -81,7 +82,8 @@ def delete(ident: str) -> None:
     if found is None:
         return
     fault = _fault("delete", found["type"], found)
-    time.sleep(fault.get("sleep", 0))
+    with _slowly(fault):
+        pass
     if "error" in fault:
         raise StubError(fault["error"], None)
     if found["type"] == "stub_network" and any(o.get("network") == ident for o in everything()):
@@ -93,15 +95,26 @@ def update(ident: str, values: dict[str, Any]) -> None:
     _write({**(get(ident) or {}), **values})
 
 
+@contextlib.contextmanager
+def _slowly(fault: Fault) -> Iterator[None]:
+    """The first half of a slow call is before its effect, the second after; `slow-*` tells that it is under way."""
+    if "sleep" not in fault:
+        yield
+        return
+    mark = root() / f"slow-{uuid.uuid4().hex[:8]}"
+    mark.touch()
+    time.sleep(fault["sleep"] / 2)
+    yield
+    time.sleep(fault["sleep"] / 2)
+    mark.unlink(missing_ok=True)
+
+
 def _path(ident: str) -> Path:
     return root() / "objects" / f"{ident}.json"
 
 
 def _write(made: dict[str, Any]) -> None:
-    path = _path(made["id"])
-    temporary = path.with_suffix(".new")
-    temporary.write_text(json.dumps(made))
-    temporary.replace(path)
+    _replace(_path(made["id"]), json.dumps(made))
 
 
 def _fault(op: str, kind: str, values: dict[str, Any]) -> Fault:
@@ -109,17 +122,22 @@ def _fault(op: str, kind: str, values: dict[str, Any]) -> Fault:
     path = root() / "faults.json"
     if not path.exists():
         return {}
-    with path.open("r+") as f:
-        fcntl.flock(f, fcntl.LOCK_EX)
-        faults: list[Fault] = json.load(f)
+    with (root() / "faults.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        faults: list[Fault] = json.loads(path.read_text())
         for fault in _matching(faults, {"op": op, "type": kind, **values}):
             if "times" in fault:
                 fault["times"] -= 1
-                f.seek(0)
-                f.truncate()
-                json.dump(faults, f)
+                _replace(path, json.dumps(faults))
             return fault
     return {}
+
+
+def _replace(path: Path, text: str) -> None:
+    """Whole or not at all: whoever writes may be killed."""
+    temporary = path.with_suffix(f".{uuid.uuid4().hex}")
+    temporary.write_text(text)
+    temporary.replace(path)
 
 
 def _matching(faults: list[Fault], call: dict[str, Any]) -> Iterator[Fault]:

@@ -1,13 +1,13 @@
-"""Serves the provider: in our process, or, with STUB_PROCESS, in one of its own that can be killed."""
+"""Serves the provider: in our process, or, with STUB_PLUGIN, as a plugin that Terraform starts, as real ones are."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from concurrent import futures
 from pathlib import Path
@@ -34,57 +34,46 @@ class _Stdio(grpc_stdio_pb2_grpc.GRPCStdioServicer):  # type: ignore[misc]
 
 @contextlib.contextmanager
 def serve() -> Iterator[Mapping[str, str]]:
-    if os.environ.get("STUB_PROCESS"):
-        with _process() as address:
-            yield _attach(address, 0)
+    if os.environ.get("STUB_PLUGIN"):
+        yield {}
         return
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder, _server(f"{folder}/stub.sock") as address:
-        yield _attach(address, os.getpid())
-
-
-@contextlib.contextmanager
-def _server(address: str) -> Iterator[str]:
     server = grpc.server(futures.ThreadPoolExecutor(16))
     tfplugin_pb2_grpc.add_ProviderServicer_to_server(ProviderServicer(StubProvider()), server)
     grpc_controller_pb2_grpc.add_GRPCControllerServicer_to_server(_Controller(), server)
     grpc_stdio_pb2_grpc.add_GRPCStdioServicer_to_server(_Stdio(), server)
-    server.add_insecure_port(f"unix://{address}")
-    server.start()
-    try:
-        yield address
-    finally:
-        server.stop(30).wait()
-
-
-@contextlib.contextmanager
-def _process() -> Iterator[str]:
-    """A provider that outlives us, as real ones do; its process id is in the cloud's folder."""
-    address = tempfile.mkdtemp(dir="/tmp") + "/stub.sock"
-    with subprocess.Popen(
-        [sys.executable, "-m", "support.stub_cloud.provider", address], stdout=subprocess.PIPE, start_new_session=True
-    ) as child:
-        assert child.stdout
-        child.stdout.readline()
-        (Path(os.environ["STUB_CLOUD"]) / "provider.pid").write_text(str(child.pid))
+    with tempfile.TemporaryDirectory(dir="/tmp", ignore_cleanup_errors=True) as folder:
+        address = f"{folder}/stub.sock"
+        server.add_insecure_port(f"unix://{address}")
+        server.start()
+        socket = {"Network": "unix", "String": address}
+        attach = {"Protocol": "grpc", "ProtocolVersion": 6, "Pid": os.getpid(), "Test": True, "Addr": socket}
         try:
-            yield address
+            yield {"TF_REATTACH_PROVIDERS": json.dumps({StubProvider().full_name(): attach})}
         finally:
-            child.terminate()
-
-
-def _attach(address: str, pid: int) -> dict[str, str]:
-    socket = {"Network": "unix", "String": address}
-    provider = {"Protocol": "grpc", "ProtocolVersion": 6, "Pid": pid, "Test": True, "Addr": socket}
-    return {"TF_REATTACH_PROVIDERS": json.dumps({StubProvider().full_name(): provider})}
+            server.stop(30).wait()
 
 
 def lay_plugin(root: Path) -> None:
-    """The stub is only ever attached."""
+    """Lets Terraform start the provider itself. It outlives a killed Terraform, as real ones do."""
+    folder = root / "terraform.d/plugins/terraform.local/tests/stub/1.0.0/linux_amd64"
+    folder.mkdir(parents=True, exist_ok=True)
+    script = folder / "terraform-provider-stub_v1.0.0"
+    script.write_text(f"#!/bin/sh\nexec {sys.executable} -m support.stub_cloud.provider\n")
+    script.chmod(0o755)
+
+
+def _stop_on_shutdown_only(self: Any, continuation: Any, details: Any) -> Any:
+    # Leaving the server's loop here races with the answer to this very call, and Terraform waits for it for ever.
+    if details.method == "/plugin.GRPCController/Shutdown":
+        threading.Timer(0.1, os._exit, [0]).start()
+    return continuation(details)
 
 
 if __name__ == "__main__":
-    import time
+    import signal
 
-    with _server(sys.argv[1]):
-        print("ready", flush=True)
-        time.sleep(120)
+    from tf import runner
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    runner._ShutdownInterceptor.intercept_service = _stop_on_shutdown_only
+    runner.run_provider(StubProvider())

@@ -159,11 +159,17 @@ def test_a_terraform_that_was_left_behind_is_ended_by_one_sigint(tmp_path: Path)
     with subprocess.Popen([sys.executable, "-c", DRIVE, str(tmp_path)]) as driver:
         _wait_for(tmp_path, "apply_start")
         driver.kill()
-    with pytest.raises(RigBusy):
-        leftover.settle(tmp_path, 0)
     leftover.settle(tmp_path, 30)
     assert leftover.read(tmp_path) is None
     assert [r["name"] for r in json.loads(Terraform(tmp_path).state_pull())["resources"]] == ["slow"]
+
+
+def test_a_terraform_that_does_not_end_is_killed_in_the_end(tmp_path: Path) -> None:
+    began = time.monotonic()
+    stubborn = TerraformProgram(name="stubborn", argv=("sh", "-c", "trap '' INT; sleep 60; sleep 60", "terraform"))
+    result = Terraform(tmp_path, program=stubborn, patience_seconds=0.2).apply(None, deadline_seconds=0.2)
+    assert (result.stopped, result.returncode) == ("deadline", -signal.SIGKILL)
+    assert time.monotonic() - began < 20
 
 
 def test_a_recycled_process_id_is_not_taken_for_terraform(tmp_path: Path) -> None:

@@ -109,5 +109,6 @@ FACTS = CloudFacts(
     preemption_notice_seconds=30,
     address_hour_usd=Decimal("0.005"),  # cloud.google.com/vpc/network-pricing: external IP of a standard VM
     disk_gb_month_usd=Decimal("0.10"),  # cloud.google.com/compute/disks-image-pricing: pd-balanced, us-central1
+    lease_extendable=False,  # max_run_duration: another value would make the machine anew
     python_extra="gcp",
 )
