@@ -6,7 +6,7 @@ resource "google_service_account" "node" {
 
   account_id   = var.rig.id
   display_name = var.rig.id
-  description  = "Nodes of the rig ${var.rig.id}"
+  description  = "Nodes of the rig ${var.rig.id}, until ${var.rig.expires_at}"
 }
 
 # An object is judged by its name, a listing by the prefix that it asks for.

@@ -6,9 +6,13 @@ resource "google_compute_network" "rig" {
   count = local.own_network ? 1 : 0
 
   name                    = var.rig.id
-  description             = "Nodes of the rig ${var.rig.id}"
+  description             = "Nodes of the rig ${var.rig.id}, until ${var.rig.expires_at}"
   auto_create_subnetworks = false
   mtu                     = 8896 # the most that Google takes: collectives like big frames
+
+  lifecycle {
+    ignore_changes = [description] # a moved lease must not make another network
+  }
 }
 
 resource "google_compute_subnetwork" "rig" {
@@ -58,9 +62,13 @@ resource "google_compute_network" "gvnic" {
   count = local.gvnic_nics
 
   name                    = "${var.rig.id}-gvnic-${count.index}"
-  description             = "Between the GPUs of the rig ${var.rig.id}"
+  description             = "Between the GPUs of the rig ${var.rig.id}, until ${var.rig.expires_at}"
   auto_create_subnetworks = false
   mtu                     = 8244 # GPUDirect-TCPX's
+
+  lifecycle {
+    ignore_changes = [description] # a moved lease must not make another network
+  }
 }
 
 resource "google_compute_subnetwork" "gvnic" {
@@ -93,10 +101,14 @@ resource "google_compute_network" "rdma" {
   count = local.rdma_nics > 0 ? 1 : 0
 
   name                    = "${var.rig.id}-rdma"
-  description             = "Between the GPUs of the rig ${var.rig.id}"
+  description             = "Between the GPUs of the rig ${var.rig.id}, until ${var.rig.expires_at}"
   auto_create_subnetworks = false
   mtu                     = 8896
   network_profile         = "projects/${google_compute_network.gvnic[0].project}/global/networkProfiles/${var.zone}-vpc-roce"
+
+  lifecycle {
+    ignore_changes = [description] # a moved lease must not make another network
+  }
 }
 
 resource "google_compute_subnetwork" "rdma" {

@@ -94,22 +94,25 @@ def _price(kind: Kind, item: Item) -> Decimal | None:
 
 
 def _in_iam(account: Account, run_id: str | None) -> Iterator[Resource]:
-    """Our path marks them, so their names can be believed; lists do not show tags."""
+    """Our path marks them, so their names can be believed. Lists do not show tags, so those of ours are asked for."""
     iam = client(account, "iam")
-    for kind, call, key, name in (
-        ("instance_profile", "list_instance_profiles", "InstanceProfiles", "InstanceProfileName"),
-        ("role", "list_roles", "Roles", "RoleName"),
-    ):
-        for page in iam.get_paginator(call).paginate(PathPrefix=IAM_PATH):
-            for item in page[key]:
-                found = claim({}, item[name], marked=True, run_id=run_id)
-                if found:
-                    yield Resource(
-                        cloud="aws",
-                        region=GLOBAL,
-                        type=kind,
-                        id=item[name],
-                        name=item[name],
-                        run_id=found.run_id,
-                        expires_at=None,
-                    )
+    for kind, key in (("instance_profile", "InstanceProfile"), ("role", "Role")):
+        for page in iam.get_paginator(f"list_{kind}s").paginate(PathPrefix=IAM_PATH):
+            for name in (item[f"{key}Name"] for item in page[f"{key}s"]):
+                if claim({}, name, marked=True, run_id=run_id):
+                    with delete_ec2.gone_is_fine():
+                        labels = tags_of(getattr(iam, f"get_{kind}")(**{f"{key}Name": name})[key])
+                        yield _iam_resource(kind, name, labels)
+
+
+def _iam_resource(kind: str, name: str, labels: dict[str, str]) -> Resource:
+    found = claim(labels, name, marked=True)
+    return Resource(
+        cloud="aws",
+        region=GLOBAL,
+        type=kind,
+        id=name,
+        name=name,
+        run_id=found.run_id if found else None,
+        expires_at=found.expires_at if found else None,
+    )

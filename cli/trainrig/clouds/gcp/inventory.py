@@ -1,13 +1,16 @@
 """What of ours is in a Google Cloud project, whatever Terraform's state says. Never a bucket.
 
 Networks, subnetworks, firewalls, placement policies and service accounts take no labels: their descriptions, which only
-our module writes, mark them. Ids are those of Terraform's state; a machine's is the number that Google gave it.
+our module writes, mark them, and hold the lease where no machine may be left to tell it. Ids are those of Terraform's
+state; a machine's is the number that Google gave it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from trainrig.clouds.base import Account, Resource
@@ -18,6 +21,7 @@ from trainrig.errors import CommandFailed, UsageError
 from trainrig.model.offer import Market
 
 MARK = "rig tr-"  # in every description that our module writes
+_UNTIL = re.compile(r", until (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)$")  # in those of networks and service accounts
 DELETE_SECONDS = 600  # a machine with eight GPUs takes minutes to end
 IAM = "https://iam.googleapis.com/v1"
 
@@ -80,11 +84,16 @@ def _resource(account: Account, kind: Kind, scope: str, item: Any, run_id: str |
         id=str(item.id) if machine else _path(session.project(account), scope, kind.collection, item.name),
         name=item.name,
         run_id=found.run_id,
-        expires_at=found.expires_at,
+        expires_at=found.expires_at or _end(item.description),
         price_hour_usd=price,
         market=(Market.SPOT if spot else Market.ON_DEMAND) if machine else None,
         instance_type=item.machine_type.rpartition("/")[2] if machine else None,
     )
+
+
+def _end(description: str) -> datetime | None:
+    found = _UNTIL.search(description)
+    return datetime.fromisoformat(found[1]) if found else None
 
 
 def _path(project: str, scope: str, collection: str, name: str) -> str:
@@ -108,7 +117,7 @@ def _service_accounts(account: Account, run_id: str | None) -> Iterator[Resource
                     id=item["name"],
                     name=name,
                     run_id=found.run_id,
-                    expires_at=None,
+                    expires_at=_end(item.get("description", "")),
                 )
         token = page.get("nextPageToken", "")
         if not token:

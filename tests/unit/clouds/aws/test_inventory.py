@@ -110,7 +110,6 @@ def test_a_whole_rig_is_found_and_deleted_in_order(account: Account, ec2: Any, i
     assert (machine.id, machine.market, machine.instance_type) == (instance, Market.ON_DEMAND, "g4dn.xlarge")
     disk = next(r for r in before if r.type == "volume" and r.price_hour_usd == Decimal(8) / 730)
     assert disk.expires_at == machine.expires_at is not None
-    # lists of roles show no tags: the lease is that of the run's other resources
     assert {r.expires_at for r in before} == {machine.expires_at}
 
     for resource in before:
@@ -118,6 +117,12 @@ def test_a_whole_rig_is_found_and_deleted_in_order(account: Account, ec2: Any, i
     assert list(inventory.find(account, RUN)) == []
     for resource in before:  # absent is done
         inventory.delete(account, resource)
+
+
+def test_a_role_that_is_left_alone_tells_its_lease(account: Account, iam: Any) -> None:
+    iam.create_role(RoleName=NAME, Path="/trainrig/", AssumeRolePolicyDocument=TRUST, Tags=tags())
+    iam.create_role(RoleName="other", Path="/trainrig/", AssumeRolePolicyDocument=TRUST)
+    assert [(r.id, r.run_id, r.expires_at) for r in inventory.find(account)] == [(NAME, RUN, identity().expires_at)]
 
 
 def test_only_the_run_that_is_asked_for(account: Account, ec2: Any, iam: Any) -> None:

@@ -79,6 +79,17 @@ def test_only_the_run_that_is_asked_for(cloud: FakeGcp, account: Account) -> Non
     assert {r.run_id for r in inventory.find(account)} == {"zzzz2222"}
 
 
+def test_a_network_without_machines_still_tells_its_lease(cloud: FakeGcp, account: Account) -> None:
+    name = identity().resource_prefix
+    until = f"Nodes of the rig {name}, until 2026-03-02T12:00:00Z"
+    cloud.add("global", "networks", name=name, description=until)
+    cloud.add("global", "firewalls", name=f"{name}-ssh4", description=f"SSH to the rig {name}")
+    cloud.add_service_account(name, until)
+    found = list(inventory.find(account))
+    assert {r.type for r in found} == {"network", "firewall", "service_account"}
+    assert {(r.run_id, r.expires_at) for r in found} == {(RUN, datetime(2026, 3, 2, 12, tzinfo=UTC))}
+
+
 def test_names_alone_are_not_certain(cloud: FakeGcp, account: Account) -> None:
     cloud.add("global", "networks", name="tr-prod-database")
     cloud.add("global", "networks", name="prod")
