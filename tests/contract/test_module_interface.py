@@ -116,3 +116,17 @@ def test_terraform_would_format_it_the_same(tmp_path: Path) -> None:
     assert Root(ROOT / "terraform", {}).run("fmt", "-check", "-recursive", "-diff") == ""
     for case in {c.cloud: c for c in CASES}.values():
         assert render(case, tmp_path / case.cloud, {}).run("fmt", "-check", "-diff") == ""
+
+
+def test_every_answered_report_is_named_where_the_answer_is() -> None:
+    folder = ROOT / "terraform"
+    table = (folder / "README.md").read_text(encoding="utf-8").partition("## Reports")[2]
+    rows = re.findall(r"^\| (.*?#\d.*?) \|.*\| (\S+) \|$", table, re.MULTILINE)
+    assert len(rows) > 20
+    unnamed = [
+        (report, where)
+        for reports, where in rows
+        for report in re.findall(r"#\d+", reports)
+        if report not in (folder / where).read_text(encoding="utf-8")
+    ]
+    assert unnamed == []

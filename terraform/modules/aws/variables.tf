@@ -167,6 +167,10 @@ variable "cloud_init" {
     error_message = "cloud_init must be YAML that starts with the line #cloud-config."
   }
   validation {
+    condition     = strcontains(var.cloud_init, split(" ", var.ssh_public_key)[1])
+    error_message = "cloud_init must authorise ssh_public_key: nothing else brings it to an AWS node."
+  }
+  validation {
     condition     = !strcontains(var.cloud_init, "PRIVATE KEY")
     error_message = "cloud_init must not hold a private key."
   }

@@ -20,7 +20,7 @@ variables {
   ssh_public_key    = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
   ssh_ingress_cidrs = ["203.0.113.7/32"]
   lease_seconds     = 86400
-  cloud_init        = "#cloud-config\n{}\n"
+  cloud_init        = "#cloud-config\nssh_authorized_keys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl]\n"
 }
 
 run "spot_is_one_time_and_ends_in_termination" {
@@ -188,4 +188,12 @@ run "a_rig_without_a_run_id_is_refused" {
     rig = { name = "x", id = "tr-x-abcd2345", owner = "ada", expires_at = "2026-03-02T18:30:00Z", labels = {} }
   }
   expect_failures = [var.rig]
+}
+
+run "a_node_that_nobody_could_reach_is_refused" {
+  command = plan
+  variables {
+    cloud_init = "#cloud-config\n{}\n"
+  }
+  expect_failures = [var.cloud_init]
 }
