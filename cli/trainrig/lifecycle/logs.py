@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
 
 from trainrig.errors import RigUnknown
 from trainrig.lifecycle import log_files
@@ -26,10 +25,10 @@ def follow(
         RigUnknown: no such rig, or its job has not written anything and will not.
     """
     journal = Journal(home)
+    tails: dict[int, _Tail] = {}
     try:
         identity = journal.find(name_or_run_id).identity
         directory = RigDir.of(home, identity).path / "logs"
-        tails: dict[int, _Tail] = {}
         while True:
             # Asked before reading: what is written until the end is read after it.
             ended = journal.rig(identity.run_id).state.value in ENDED
@@ -44,6 +43,8 @@ def follow(
         if not tails:
             raise RigUnknown(f"the job of {identity.name} has not written anything", hint="trainrig status shows why")
     finally:
+        for tail in tails.values():
+            tail.close()
         journal.close()
 
 
@@ -51,12 +52,12 @@ class _Tail:
     """A file that grows, by whole lines."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file: IO[str] | None = None
+        self._file = path.open(encoding="utf-8", errors="replace")
         self._rest = ""
 
+    def close(self) -> None:
+        self._file.close()
+
     def read(self) -> Iterator[str]:
-        if self._file is None:
-            self._file = self._path.open(encoding="utf-8", errors="replace")
         *lines, self._rest = (self._rest + self._file.read()).split("\n")
         yield from lines
