@@ -19,7 +19,7 @@ from trainrig.errors import (
 )
 from trainrig.lifecycle.attempt import Failed, MakeRoot, Up, roll_back, try_candidate
 from trainrig.lifecycle.context import Context
-from trainrig.lifecycle.reap import places_of, reap
+from trainrig.lifecycle.reap import applied, places_of, reap
 from trainrig.lifecycle.watchdog import Failure
 from trainrig.model.cooldown import Cooldown
 from trainrig.model.events import Progress
@@ -28,7 +28,7 @@ from trainrig.model.money import dollars
 from trainrig.model.offer import Offer
 from trainrig.model.placement import Candidate
 from trainrig.model.rig import RigIdentity, RigState
-from trainrig.store import cooldowns, ledger, locks
+from trainrig.store import cooldowns, locks
 from trainrig.store.journal import AttemptState, Rig
 from trainrig.tools import interrupt
 
@@ -166,9 +166,7 @@ def _nothing_left(context: Context, rig: Rig) -> bool:
     attempts = context.journal.attempts(rig.run_id)
     if any(a.state is not AttemptState.GONE for a in attempts):
         return False
-    applied = {(c.generation, c.number) for c in ledger.charges(context.journal, rig.run_id)}
-    places = places_of([a for a in attempts if (a.generation, a.number) in applied])
-    reaped = reap(context, places, rig.run_id)
+    reaped = reap(context, places_of(applied(context, rig.run_id, attempts)), rig.run_id)
     return not (reaped.refused or reaped.doubts)
 
 

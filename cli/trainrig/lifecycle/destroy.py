@@ -11,7 +11,7 @@ from datetime import datetime
 
 from trainrig.errors import RigUnknown
 from trainrig.lifecycle.context import Context
-from trainrig.lifecycle.reap import Place, Reaped, look, places_of, reap, reap_once
+from trainrig.lifecycle.reap import Place, Reaped, applied, look, places_of, reap, reap_once
 from trainrig.lifecycle.rig_environment import in_own_environment
 from trainrig.lifecycle.teardown import Teardown, remove
 from trainrig.model.proof import Fate, How, Proof
@@ -66,13 +66,14 @@ def prove_gone(context: Context, rig: Rig) -> Proof:
     attempts = context.journal.attempts(rig.run_id)
     torn: list[Teardown] = []
     reaped = Reaped()
-    for attempt in reversed(attempts):
+    asked = applied(context, rig.run_id, attempts)
+    for attempt in reversed(asked):
         if attempt.state.may_bill:
             removed, found = remove(context, rig, attempt)
             torn.append(removed)
             reaped = reaped.then(found)
     # What was proven gone needs one more look, not the whole proof again.
-    reaped = reaped.then((reap_once if rig.clean else reap)(context, places_of(attempts), rig.run_id))
+    reaped = reaped.then((reap_once if rig.clean else reap)(context, places_of(asked), rig.run_id))
     proof = _proof(context, rig.name, rig.run_id, torn, reaped)
     for attempt in attempts:
         if proof.clean:

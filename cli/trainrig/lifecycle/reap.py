@@ -12,6 +12,7 @@ from trainrig.errors import RigError
 from trainrig.lifecycle.context import Context
 from trainrig.model.events import Progress
 from trainrig.model.fault import FaultClass, classify
+from trainrig.store import ledger
 from trainrig.store.journal import Attempt
 
 DELETE_ROUNDS = 6
@@ -42,6 +43,12 @@ class Reaped:
     def is_gone(self, identifier: str) -> bool:
         """Found and deleted."""
         return any(i == identifier for _, i in self.found) and not any(i == identifier for _, i in self.refused)
+
+
+def applied(context: Context, run_id: str, attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Those that asked something of a cloud: their charge is begun before the first call."""
+    begun = {(c.generation, c.number) for c in ledger.charges(context.journal, run_id)}
+    return [a for a in attempts if (a.generation, a.number) in begun]
 
 
 def places_of(attempts: Sequence[Attempt]) -> tuple[Place, ...]:

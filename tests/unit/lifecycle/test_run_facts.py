@@ -67,7 +67,7 @@ def test_setup_failures_are_counted_back_to_the_last_job_that_started(context: C
 
 def test_limits_come_from_the_job_and_else_from_the_environment(context: Context, run: RunContext) -> None:
     limits = run_facts.facts(context, run, 1, Observation.HEALTHY).limits
-    assert (limits.budget_usd, limits.max_recoveries, limits.on_exit_codes) == (Decimal(100), 7, {3})
+    assert (limits.budget_usd, limits.max_recoveries, limits.on_exit_codes) == (Decimal(100), 7, frozenset({3}))
     own = replace(run, job=replace(JOB, budget_usd=Decimal(5)))
     assert run_facts.facts(context, own, 1, Observation.HEALTHY).limits.budget_usd == Decimal(5)
 
