@@ -1,4 +1,4 @@
-"""cancel: Stop a run that another trainrig process carries out, and destroy its rig."""
+"""cancel: stop a run that another trainrig process carries out, and destroy its rig."""
 
 from __future__ import annotations
 

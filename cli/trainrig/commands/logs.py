@@ -1,4 +1,4 @@
-"""logs: Print what the job of a rig wrote, also after the rig is gone."""
+"""logs: print what the job of a rig wrote, also after the rig is gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""resume: Go on with a run whose trainrig process was killed."""
+"""resume: go on with a run whose trainrig process was killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""run: Run a job to its end: place, apply, train, recover, collect, destroy."""
+"""run: run a job to its end: place, apply, train, recover, collect, destroy."""
 
 from __future__ import annotations
 
