@@ -15,6 +15,11 @@ FAULTS = (
         FaultClass.CAPACITY,
         "AWS has no free machine of this type there",
     ),
+    rule(
+        r"Server\.SpotInstance(Termination|Shutdown)|no-capacity|capacity-not-available|marked-for-termination",
+        FaultClass.CAPACITY,
+        "AWS took the spot machine back while it started",
+    ),
     rule(  # terraform-provider-aws#42890: the provider itself retries this one for an hour
         r"InsufficientVolumeCapacity",
         FaultClass.CAPACITY,
@@ -76,6 +81,12 @@ FAULTS = (
         "the credentials lack {permission}",
     ),
     rule(
+        r"ServiceLinkedRoleCreationNotPermitted",
+        FaultClass.AUTH,
+        "the credentials lack iam:CreateServiceLinkedRole, which the first spot machine of an account takes "
+        "(aws iam create-service-linked-role --aws-service-name spot.amazonaws.com)",
+    ),
+    rule(
         # the provider names the call: "operation error EC2: RunInstances, ... api error UnauthorizedOperation"
         r"operation error EC2: (?P<call>\w+),[\s\S]*UnauthorizedOperation",
         FaultClass.AUTH,
@@ -105,7 +116,8 @@ FAULTS = (
         r"InvalidSnapshot|InvalidBlockDeviceMapping|InvalidCapacityReservation|InvalidLaunchTemplate|MissingParameter|"
         r"ValidationError|MalformedPolicyDocument|IdempotentParameterMismatch|UnsupportedOperation|\bUnsupported\b|"
         r"InvalidCharacter|InvalidOptionForVirtualization|InvalidPlacementGroup|InvalidRequest|UnknownParameter|"
-        r"InvalidUserData|InvalidZone|InvalidCidr|VPCIdNotSpecified|Your query returned no results",
+        r"InsufficientFreeAddressesInSubnet|InvalidUserData|InvalidZone|InvalidCidr|VPCIdNotSpecified|"
+        r"Your query returned no results",
         FaultClass.CONFIG,
         "AWS refuses the request as it stands",
     ),

@@ -23,7 +23,6 @@ PATIENCE = Config(connect_timeout=5, read_timeout=30, retries={"mode": "standard
 _NO_CREDENTIALS = (
     aws.NoCredentialsError,
     aws.PartialCredentialsError,
-    aws.ProfileNotFound,
     aws.CredentialRetrievalError,
     aws.TokenRetrievalError,
     aws.SSOError,
@@ -96,6 +95,9 @@ def translated(account: Account) -> Iterator[None]:
     login = f"aws sso login --profile {profile}" if profile else "aws configure, or aws sso login"
     try:
         yield
+    except aws.ProfileNotFound as error:
+        mend = f"aws configure sso --profile {profile}, or aws configure --profile {profile}"
+        raise CredentialsMissing(f"aws: {error}", hint=mend, details={"cloud": "aws"}) from error
     except _NO_CREDENTIALS as error:
         raise CredentialsMissing(f"aws: {error}", hint=login, details={"cloud": "aws"}) from error
     except _NO_NETWORK as error:

@@ -12,7 +12,8 @@ from trainrig.model.offer import Market
 FAULTS = (
     rule(
         r"(Zonal)?AllocationFailed|Overconstrained(Zonal)?AllocationRequest|AllocationTimeout|OperationPreempted|"
-        r"do not have sufficient capacity|CapacityReservationOverallocat|SpotCapacity",
+        r"do not have sufficient capacity|has been evicted|was evicted|EvictedVM|CapacityReservationOverallocat|"
+        r"SpotCapacity",
         FaultClass.CAPACITY,
         "Azure has no free machine of this size there",
     ),

@@ -12,7 +12,8 @@ from trainrig.model.offer import Market
 FAULTS = (
     rule(  # before quota: a stock-out is sometimes wrapped in a quota error, and then carries zonesAvailable
         r"ZONE_RESOURCE_POOL_EXHAUSTED(_WITH_DETAILS)?|STOCKOUT|resource_availability|zonesAvailable|"
-        r"does not have enough resources available|UNSUPPORTED_CAPACITY|RESERVATION_CAPACITY_EXCEEDED|"
+        r"does not have enough resources available|[Rr]esource pool exhausted|VM_MIN_COUNT_NOT_REACHED|was preempted|"
+        r"accelerator\(s\) is currently unavailable in the|UNSUPPORTED_CAPACITY|RESERVATION_CAPACITY_EXCEEDED|"
         r"[Rr]eservation .* does not have (available|enough)",
         FaultClass.CAPACITY,
         "Google has no free machine of this type there",

@@ -23,7 +23,7 @@ def test_role_of_the_account_is_taken(account: Account) -> None:
 def test_profile_that_is_not_there_is_said_with_its_login(account: Account) -> None:
     with pytest.raises(CredentialsMissing, match="nobody") as caught:
         session.client(replace(account, settings={"profile": "nobody"}), "ec2")
-    assert caught.value.hint == "aws sso login --profile nobody"
+    assert caught.value.hint == "aws configure sso --profile nobody, or aws configure --profile nobody"
 
 
 def test_all_enabled_regions_when_the_account_names_none(account: Account) -> None:
