@@ -106,7 +106,7 @@ def _quotas(job: Job, candidates: Sequence[Candidate], quotas: QuotaBook) -> lis
     return [
         Notice(
             code="quota_unknown",
-            detail=f"{n} candidates on {cloud} count against a quota that is not known: trainrig check --cloud {cloud}",
+            detail=f"the quota of {n} candidates on {cloud} is not known: trainrig offers refresh asks for it",
         )
         for cloud, n in sorted(unknown.items())
     ]
