@@ -111,7 +111,7 @@ def refreshed_types(offers: Iterable[Offer], now: datetime, max_age_hours: int) 
 
 
 def _flagged(offer: Offer, flag: str) -> Offer:
-    return offer if flag in offer.flags else replace(offer, flags=(*offer.flags, flag))
+    return offer if flag in offer.flags else replace(offer, flags=tuple(sorted((*offer.flags, flag))))
 
 
 def _price(offer: Offer) -> Decimal:

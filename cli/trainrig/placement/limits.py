@@ -40,7 +40,7 @@ def price_cap(option: ResourceOption, environment: Environment, offer: Offer) ->
     caps = environment.price_caps_gpu_hour_usd
     cap = caps.get(offer.gpu, caps.get("*")) if offer.gpu else None
     if cap is not None and price > cap * offer.gpu_count:
-        each = (price / offer.gpu_count).quantize(Decimal("0.0001"))
+        each = (price / max(offer.gpu_count, 1)).quantize(Decimal("0.0001"))
         return Code.PRICE_CAP, f"{each} USD a GPU and hour; the environment {environment.name} allows {cap}"
     return None
 
