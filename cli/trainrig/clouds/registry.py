@@ -68,6 +68,14 @@ def capability(cloud: str, name: str) -> ModuleType:
         ) from error
 
 
+def file(cloud: str, name: str) -> Path | None:
+    """A data file in a cloud's folder, or None."""
+    spec = find_spec(_package(cloud) or "")
+    folders = spec.submodule_search_locations if spec else None
+    path = Path(folders[0]) / name if folders else None
+    return path if path and path.is_file() else None
+
+
 def has(cloud: str, name: str) -> bool:
     package = _package(cloud)
     return package is not None and find_spec(f"{package}.{name}") is not None

@@ -95,6 +95,7 @@ def _refreshed(
                     driver=newest.driver,
                     cuda=newest.cuda,
                     id=None if module.PER_REGION else newest.id,
+                    by_name=module.PER_REGION and any(image.by_name for image in known.values()),
                 )
                 images = [pin, *images]
                 known[pin.name] = pin

@@ -11,6 +11,7 @@ import yaml
 
 from trainrig import assets
 from trainrig.catalog import gpus
+from trainrig.clouds import registry
 from trainrig.errors import SpecInvalid
 from trainrig.model.job import Job
 from trainrig.render import gate, lockfile, references
@@ -33,8 +34,16 @@ def load_lock(job: Job) -> lockfile.Lock:
 
 @cache
 def shipped() -> lockfile.Lock:
-    path = assets.data("pins.yaml")
-    return lockfile.parse(path.read_text(encoding="utf-8"), path.name)
+    """data/pins.yaml and the pins.yaml of each cloud's own folder."""
+    files = [
+        assets.data("pins.yaml"),
+        *(path for name in registry.names() if (path := registry.file(name, "pins.yaml"))),
+    ]
+    locks = [lockfile.parse(path.read_text(encoding="utf-8"), path.name) for path in files]
+    return lockfile.Lock(
+        providers={address: pin for lock in locks for address, pin in lock.providers.items()},
+        images=tuple(image for lock in locks for image in lock.images),
+    )
 
 
 @cache

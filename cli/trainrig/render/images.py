@@ -36,16 +36,17 @@ def choose(offer: Offer, job: Job, lock: Lock, matrix: Matrix) -> ImageChoice:
     if own is not None:
         return _own(own, offer, job, matrix)
     arch = architecture(offer)
-    of_cloud = [i for i in lock.images if i.cloud == offer.cloud and i.arch == arch]
+    of_cloud = [i for i in lock.images if i.cloud == offer.cloud and i.arch == arch and i.id_in(offer.region)]
     pinned = [i for i in of_cloud if _has(pins.driver, i.driver) and (pins.cuda is None or _has(pins.cuda, i.cuda))]
     # A toolkit in the image is a convenience; what a container needs is the driver alone.
     candidates = pinned or [i for i in of_cloud if _has(pins.driver, i.driver)]
     if not candidates:
         wanted = f" with driver {pins.driver}" if of_cloud and pins.driver else ""
+        where = f"{offer.cloud} {offer.region}"
         return ImageChoice(
             image=None,
             code=RejectionCode.NO_IMAGE,
-            detail=f"no {arch} machine image of {offer.cloud}{wanted} is locked; `trainrig lock` looks for one",
+            detail=f"no {arch} machine image{wanted} is locked for {where}; `trainrig lock` looks for one",
         )
     verdicts = [(i, judge(_mix(offer, i, job, matrix), matrix)) for i in candidates]
     for image, verdict in verdicts:
@@ -113,7 +114,9 @@ def _cuda(job: Job, matrix: Matrix) -> str | None:
 
 
 def _pinned(image: ImagePin, offer: Offer) -> PinnedImage:
-    return PinnedImage(id=image.id_in(offer.region), name=image.name, driver=image.driver, cuda=image.cuda)
+    found = image.id_in(offer.region)
+    assert found is not None
+    return PinnedImage(id=found, name=image.name, driver=image.driver, cuda=image.cuda)
 
 
 def _has(wanted: str | None, actual: str | None) -> bool:

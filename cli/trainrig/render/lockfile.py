@@ -27,7 +27,8 @@ class ProviderPin:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImagePin:
-    """One exact machine image of a cloud. `ids` are per region; `id` serves everywhere."""
+    """One exact machine image of a cloud. `ids` are per region; `id` serves everywhere; with `by_name` the module finds
+    it by its name where neither is known."""
 
     cloud: str
     arch: str
@@ -37,10 +38,11 @@ class ImagePin:
     kernel_module: str = "open"
     id: str | None = None
     ids: Mapping[str, str] = field(default_factory=dict)
+    by_name: bool = False
 
-    def id_in(self, region: str) -> str:
-        """What Terraform gets: the region's id, the one id, or the exact name, which the module looks up."""
-        return self.ids.get(region) or self.id or self.name
+    def id_in(self, region: str) -> str | None:
+        """What Terraform gets; None: the image is not known in that region."""
+        return self.ids.get(region) or self.id or (self.name if self.by_name else None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,6 +99,7 @@ def _image(image: ImagePin) -> dict[str, Any]:
         "driver": image.driver,
         "cuda": image.cuda,
         "kernel_module": image.kernel_module,
+        "by_name": image.by_name,
         "id": image.id,
         "ids": dict(sorted(image.ids.items())),
     }

@@ -45,7 +45,12 @@ _HELD_BY = {
     "azurerm_subnet": "subnet_id",
     "azurerm_network_interface": "network_interface_ids",
 }
-_IN_USE = {"aws": "DependencyViolation", "google": "resourceInUseByAnotherResource", "azurerm": "InUseCannotBeDeleted"}
+_IN_USE = {
+    "aws": "DependencyViolation",
+    "google": "resourceInUseByAnotherResource",
+    "azurerm": "InUseCannotBeDeleted",
+    "nebius": "FailedPrecondition",
+}
 _SUBSCRIPTION = "/subscriptions/00000000-0000-0000-0000-000000000000"
 
 
@@ -74,6 +79,9 @@ def complete(type_: str, block: wire.Block, planned: State, cloud: FakeCloud) ->
     def leaf(name: str, attribute: Mapping[str, Any], value: Any) -> Any:
         if value is not Unknown:
             return value
+        if nested := attribute.get("nested_type"):
+            one = {inner: leaf(inner, schema, Unknown) for inner, schema in nested["attributes"].items()}
+            return one if nested["nesting_mode"] == "single" else [one]
         kind = attribute["type"]
         if isinstance(kind, list):
             return {} if kind[0] in ("map", "object") else []

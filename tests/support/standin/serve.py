@@ -32,7 +32,8 @@ from support.standin.cloud import FakeCloud
 from support.standin.provider import StandIn
 from trainrig import assets
 
-PROVIDERS = ("aws", "google", "azurerm")
+PROVIDERS = ("aws", "google", "azurerm", "nebius")
+NAMESPACE = {"nebius": "nebius"}  # of the others: hashicorp
 _TYPE = re.compile(r'^\s*(resource|data) "([a-z]+)_([a-z0-9_]+)"', re.MULTILINE)
 
 
@@ -50,7 +51,7 @@ def serve(folder: Path, providers: Iterable[str] = PROVIDERS, *, extra: Iterable
             resources |= {name for name in extra if name.startswith(f"{provider}_")}
             known = schemas.load(provider, resources=sorted(resources), data_sources=sorted(data_sources))
             socket = stack.enter_context(_served(StandIn(cloud, known)))
-            reattach[f"registry.terraform.io/hashicorp/{provider}"] = {
+            reattach[f"registry.terraform.io/{NAMESPACE.get(provider, 'hashicorp')}/{provider}"] = {
                 "Protocol": "grpc",
                 "ProtocolVersion": 6,
                 "Pid": os.getpid(),

@@ -26,17 +26,7 @@ def schema(document: Mapping[str, Any]) -> pb.Schema:
 
 def _block(block: Block) -> pb.Schema.Block:
     return pb.Schema.Block(
-        attributes=[
-            pb.Schema.Attribute(
-                name=name,
-                type=json.dumps(a["type"]).encode(),
-                required=a.get("required", False),
-                optional=a.get("optional", False),
-                computed=a.get("computed", False),
-                sensitive=a.get("sensitive", False),
-            )
-            for name, a in block["attributes"].items()
-        ],
+        attributes=_attributes(block["attributes"]),
         block_types=[
             pb.Schema.NestedBlock(
                 type_name=name,
@@ -48,6 +38,21 @@ def _block(block: Block) -> pb.Schema.Block:
             for name, n in block.get("block_types", {}).items()
         ],
     )
+
+
+def _attributes(attributes: Mapping[str, Any]) -> list[Any]:
+    found = []
+    for name, a in attributes.items():
+        flags = {flag: a.get(flag, False) for flag in ("required", "optional", "computed", "sensitive")}
+        nested = a.get("nested_type")
+        if nested:
+            inner = pb.Schema.Object(
+                attributes=_attributes(nested["attributes"]), nesting=_NESTING[nested["nesting_mode"]]
+            )
+            found.append(pb.Schema.Attribute(name=name, nested_type=inner, **flags))
+        else:
+            found.append(pb.Schema.Attribute(name=name, type=json.dumps(a["type"]).encode(), **flags))
+    return found
 
 
 def error(summary: str, *path: str) -> pb.Diagnostic:
@@ -62,8 +67,8 @@ def attribute_path(*names: str) -> pb.AttributePath:
 
 
 def rebuild(block: Block, value: Value, leaf: Leaf) -> Value:
-    """The value of a block with every attribute decided by `leaf`, in nested blocks too."""
-    out = {name: leaf(name, attribute, value.get(name)) for name, attribute in block["attributes"].items()}
+    """The value of a block with every attribute decided by `leaf`, in nested blocks and nested attributes too."""
+    out = {name: _rebuilt(name, a, value.get(name), leaf) for name, a in block["attributes"].items()}
     for name, nested in block.get("block_types", {}).items():
         inner = value.get(name)
         if inner is None or inner is Unknown:
@@ -73,6 +78,15 @@ def rebuild(block: Block, value: Value, leaf: Leaf) -> Value:
         else:
             out[name] = [rebuild(nested["block"], item, leaf) for item in inner]
     return out
+
+
+def _rebuilt(name: str, attribute: Mapping[str, Any], value: Any, leaf: Leaf) -> Any:
+    nested = attribute.get("nested_type")
+    if nested is None or value is None or value is Unknown:
+        return leaf(name, attribute, value)
+    if nested["nesting_mode"] == "single":
+        return rebuild(nested, value, leaf)
+    return [rebuild(nested, item, leaf) for item in value]
 
 
 def known(value: Any) -> Any:

@@ -58,5 +58,5 @@ def test_an_environments_ingress_comes_before_the_callers_address() -> None:
 def test_a_lock_beside_the_job_file_replaces_the_shipped_pins(tmp_path: Path) -> None:
     (tmp_path / "trainrig.lock").write_text("schema: trainrig.lock/1\nimages: []\n")
     job = Job(name="a", options=(ResourceOption(),), source=str(tmp_path / "job.yaml"))
-    with pytest.raises(Unplaceable, match="no x86_64 machine image of aws is locked"):
+    with pytest.raises(Unplaceable, match="no x86_64 machine image is locked for aws us-east-1"):
         make(job)
