@@ -16,7 +16,8 @@ locals {
   first_efa_card = local.efa == null ? 0 : lookup(local.efa, "first_efa_card", 0)
 
   # EC2's rule for several cards: device 0 of card 0 is a plain interface, since an efa-only one cannot be primary;
-  # card 0 takes its EFA as device 1, every further card as device 0 (terraform-aws-eks#3653). One card: the primary is the EFA.
+  # card 0 takes its EFA as device 1, every further card as device 0 (terraform-aws-eks#3653, aws-ofi-nccl#53). With one card
+  # the primary is the EFA.
   primary_interface_type = local.efa_cards == 1 ? "efa" : null
   efa_interfaces = local.efa_cards <= 1 ? [] : [
     for card in range(local.first_efa_card, local.efa_cards) : { card = card, device = card == 0 ? 1 : 0 }

@@ -1,5 +1,5 @@
 # Nodes. One aws_instance is one machine: its tags land on it, and destroy terminates it. Spot request objects and fleets do
-# neither (terraform-provider-aws#32, #38821, #10083).
+# neither, and a request that has vanished fails the next run (terraform-provider-aws#32, #38821, #23216, #17054, #10083).
 
 resource "aws_placement_group" "rig" {
   count = local.placement_group ? 1 : 0
@@ -23,7 +23,7 @@ data "aws_ami" "named" {
 }
 
 # The launch template carries what aws_instance cannot say: tags on network interfaces and on volumes from the first
-# moment (#19890, #36726), and several EFA cards (#24289).
+# moment (#19890, #33806, #36726, #584), and several EFA cards (#24289).
 resource "aws_launch_template" "node" {
   name                                 = var.rig.id
   image_id                             = local.image_id
@@ -143,7 +143,7 @@ resource "aws_instance" "node" {
 
   lifecycle {
     replace_triggered_by = [terraform_data.machine]
-    # A newer image, a moved lease or another label never replaces a running node (terraform-aws-ec2-instance#325).
+    # A newer image, a moved lease or another label never replaces a running node (terraform-aws-ec2-instance#325, #300).
     ignore_changes = [ami, launch_template]
   }
 }

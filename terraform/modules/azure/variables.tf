@@ -182,8 +182,9 @@ variable "checkpoint_prefix" {
   default     = null
 
   validation {
-    condition     = var.checkpoint_prefix == null || can(regex("^[a-z0-9]+://[^/*?]+/[^*?]*[^/*?]/?$", var.checkpoint_prefix))
-    error_message = "checkpoint_prefix must be scheme://bucket/prefix/ with a prefix and without wildcards."
+    # It goes into policies and conditions: no quote may end a string there, no $ or * may start something.
+    condition     = var.checkpoint_prefix == null || can(regex("^[a-z0-9]+://[\\w.-]+/[\\w!.@=+:,~/-]*[\\w!.@=+:,~-]/?$", var.checkpoint_prefix))
+    error_message = "checkpoint_prefix must be scheme://bucket/prefix/ with a prefix, and without wildcards, quotes or spaces."
   }
   validation {
     condition     = !startswith(coalesce(var.checkpoint_prefix, "-"), "az://") || (can(regex("^az://[^/]+/[^/]+/.+$", var.checkpoint_prefix)) && var.storage_resource_group != null)
@@ -198,8 +199,8 @@ variable "read_only_urls" {
   nullable    = false
 
   validation {
-    condition     = alltrue([for url in var.read_only_urls : can(regex("^[a-z0-9]+://[^/*?]+(/[^*?]*)?$", url))])
-    error_message = "read_only_urls must be scheme://bucket/prefix/ without wildcards."
+    condition     = alltrue([for url in var.read_only_urls : can(regex("^[a-z0-9]+://[\\w.-]+(/[\\w !.@=+:,~/-]*)?$", url))])
+    error_message = "read_only_urls must be scheme://bucket/prefix/ without wildcards or quotes."
   }
   validation {
     condition = alltrue([

@@ -49,7 +49,8 @@ resource "google_compute_instance" "node" {
     }
   }
 
-  # No block at all rather than a count of 0, which replaced VMs in 7.9 and again in 8.0 (terraform-provider-google#24937).
+  # No block at all rather than a count of 0, which replaced VMs in 7.9 and again in 8.0 (terraform-provider-google#24937,
+  # #25019).
   dynamic "guest_accelerator" {
     for_each = var.accelerator == null ? [] : [var.accelerator]
     content {

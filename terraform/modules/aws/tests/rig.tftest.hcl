@@ -197,3 +197,19 @@ run "a_node_that_nobody_could_reach_is_refused" {
   }
   expect_failures = [var.cloud_init]
 }
+
+run "no_quote_ends_a_condition" {
+  command = plan
+  variables {
+    checkpoint_prefix = "s3://bucket/x') || ('"
+  }
+  expect_failures = [var.checkpoint_prefix]
+}
+
+run "no_wildcard_widens_a_right" {
+  command = plan
+  variables {
+    read_only_urls = ["s3://bucket/*"]
+  }
+  expect_failures = [var.read_only_urls]
+}

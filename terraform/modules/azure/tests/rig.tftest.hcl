@@ -187,3 +187,21 @@ run "a_rig_without_a_run_id_is_refused" {
   }
   expect_failures = [var.rig]
 }
+
+run "no_quote_ends_a_condition" {
+  command = plan
+  variables {
+    checkpoint_prefix      = "az://account/container/x') || ('"
+    storage_resource_group = "data"
+  }
+  expect_failures = [var.checkpoint_prefix]
+}
+
+run "no_wildcard_widens_a_right" {
+  command = plan
+  variables {
+    read_only_urls         = ["az://account/container/*"]
+    storage_resource_group = "data"
+  }
+  expect_failures = [var.read_only_urls]
+}
