@@ -17,11 +17,13 @@ from trainrig.errors import (
     DestroyIncomplete,
     NoCapacity,
     OverBudget,
+    PlanStale,
     RigError,
     TerraformFailed,
 )
 from trainrig.lifecycle import apply as applying
 from trainrig.lifecycle.apply import apply
+from trainrig.lifecycle.attempt import Review
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.destroy import destroy
 from trainrig.model.fault import FaultClass
@@ -198,3 +200,11 @@ def test_every_attempt_is_on_the_bill(context: Context) -> None:
     first, second = ledger.charges(context.journal, RUN)
     assert (first.price_hour_usd, first.ended_at is None) == (Decimal("3.00"), False)
     assert (second.price_hour_usd, second.ended_at, second.nodes) == (Decimal("4.00"), None, 2)
+
+
+def test_another_plan_than_the_reviewed_one_is_not_applied(context: Context) -> None:
+    other = Review(digest="sha256:other", settle=lambda _root: False)
+    with pytest.raises(PlanStale):
+        apply(context, order(review=other))
+    assert objects.everything() == []
+    assert context.journal.rig(RUN).clean

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
-from trainrig.commands.options import Env, Format, JobArg, OutputFormat, Quiet, Set, Verbose, Yes
+from trainrig.commands.options import Env, Format, OutputFormat, Quiet, Set, Verbose, Yes
 
 
 def command(
-    job: JobArg,
+    job: Annotated[Path, typer.Argument(metavar="JOB|DIR", help="The job file, or a folder from trainrig plan --out.")],
     env: Env = None,
     overrides: Set = None,
     yes: Yes = False,
@@ -19,29 +22,34 @@ def command(
     """Tries the placement's candidates in order until one has all its nodes. Again for a rig that is up: does nothing;
     for one that was interrupted: removes what is there and tries again.
 
-    Asks before it spends, unless --yes is given. The rig lives until trainrig destroy, or until its lease is over.
+    Of a folder it applies exactly what was planned there, and refuses with 13 when something moved since. Asks before
+    it spends, unless --yes is given. The rig lives until trainrig destroy, or until its lease is over.
     """
     from trainrig.console import Console
     from trainrig.errors import UsageError
-    from trainrig.lifecycle import apply_job
+    from trainrig.lifecycle import apply_job, frozen
     from trainrig.lifecycle.context import opened
-    from trainrig.lifecycle.load_job import load_job
+    from trainrig.lifecycle.load_job import find_environment, load_job
     from trainrig.lifecycle.status import status
     from trainrig.model.clock import utc_now
     from trainrig.reports import status_json, status_text
 
     console = Console(format=output.value, quiet=quiet, verbose=verbose)
-    jobs, environment = load_job(job, env, overrides or ())
-    if len(jobs) > 1:
-        raise UsageError(f"{job} holds {len(jobs)} jobs, apply takes one", hint="trainrig run runs them in order")
-    with opened(environment) as context:
-        applied = apply_job.prepare(context, jobs[0], environment)
+    if job.is_dir():
+        with opened(find_environment(env)) as context:
+            applied = frozen.thaw(context, job)
+    else:
+        jobs, environment = load_job(job, env, overrides or ())
+        if len(jobs) > 1:
+            raise UsageError(f"{job} holds {len(jobs)} jobs, apply takes one", hint="trainrig run runs them in order")
+        with opened(environment) as context:
+            applied = apply_job.prepare(context, jobs[0], environment)
     console.say(applied.summary)
     if not yes and not console.interactive:
         raise UsageError("apply spends money and there is nobody to ask", hint="give --yes")
     if not yes and not console.confirm("apply?"):
         raise typer.Abort
-    with console.progress() as observe, opened(environment, observe=observe) as context:
+    with console.progress() as observe, opened(applied.run.environment, observe=observe) as context:
         apply_job.carry_out(context, applied)
         found = status(context, context.journal.rig(applied.run.run_id), ask_cloud=True)
     if output is OutputFormat.JSON:

@@ -17,7 +17,7 @@ from trainrig.errors import (
     RigError,
     TerraformFailed,
 )
-from trainrig.lifecycle.attempt import Failed, MakeRoot, Up, roll_back, try_candidate
+from trainrig.lifecycle.attempt import Failed, MakeRoot, Review, Up, roll_back, try_candidate
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.reap import applied, places_of, reap
 from trainrig.lifecycle.watchdog import Failure
@@ -55,6 +55,7 @@ class Order:
     generation: int = 1
     details: Mapping[str, Any] = field(default_factory=dict)  # kept in the journal: digests, the job's name
     quote: Quote = agreed_price
+    review: Review | None = None  # of the first attempt on the first candidate
 
     @property
     def ceiling(self) -> Decimal:
@@ -141,7 +142,9 @@ def _try_all(context: Context, rig: Rig, order: Order) -> Up:
 def _try(context: Context, rig: Rig, order: Order, candidate: Candidate) -> Up | Failed:
     """One candidate, again after a pause while its cloud has only not caught up with itself."""
     for delay in (*EVENTUAL_WAIT_SECONDS, None):
-        outcome = try_candidate(context, rig, order.generation, candidate, order.make_root)
+        reviewed = candidate is order.candidates[0] and not context.journal.attempts(rig.run_id)
+        review = order.review if reviewed else None
+        outcome = try_candidate(context, rig, order.generation, candidate, order.make_root, review)
         if isinstance(outcome, Up):
             return outcome
         _require_clean(outcome)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trainrig.clouds import registry
 from trainrig.clouds.base import CloudFacts
-from trainrig.errors import Interrupted, RigError, TerraformFailed
+from trainrig.errors import Interrupted, PlanStale, RigError, TerraformFailed
 from trainrig.lifecycle.check_nodes import deviation, nodes_of
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.teardown import remove
@@ -23,6 +23,15 @@ from trainrig.tools.terraform import Terraform
 
 # Writes the Terraform root of a candidate into a folder; the word is `<generation>-<attempt>`.
 MakeRoot = Callable[[Candidate, Path, str], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Review:
+    """A plan that was reviewed: only one that means the same is applied. `settle` then puts in what only this machine
+    has, the SSH key, and says whether it changed the root."""
+
+    digest: str
+    settle: Callable[[Path], bool]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,13 +53,19 @@ class Failed:
 
 
 def try_candidate(
-    context: Context, rig: Rig, generation: int, candidate: Candidate, make_root: MakeRoot
+    context: Context,
+    rig: Rig,
+    generation: int,
+    candidate: Candidate,
+    make_root: MakeRoot,
+    review: Review | None = None,
 ) -> Up | Failed:
     """Journals the intent, then renders, plans and applies.
 
     Raises:
         Interrupted: what was created is in state and in the journal.
         UnsafePlan: the plan does more than create.
+        PlanStale: it is not the one that was reviewed.
     """
     journal, cloud = context.journal, candidate.offer.cloud
     facts = registry.facts(cloud)
@@ -61,7 +76,7 @@ def try_candidate(
             if registry.has(cloud, "prepare"):
                 registry.prepare(cloud).prepare(proc.run, context.observe)
             make_root(candidate, root, f"{generation}-{attempt.number}")
-            found = _plan(terraform, facts)
+            found = _plan(terraform, facts, review)
         except RigError as error:
             # The cloud has been asked for nothing yet.
             journal.update_attempt(attempt, AttemptState.GONE, reason=error.message)
@@ -91,14 +106,24 @@ def try_candidate(
     return Up(attempt=attempt, nodes=nodes, root=root)
 
 
-def _plan(terraform: Terraform, facts: CloudFacts) -> Failure | int:
-    """Plans into the plan file; how many resources it will make, or why there is no plan. Raises UnsafePlan."""
-    for result in (terraform.init(), None):
-        result = result or terraform.plan()
-        if not result.ok:
-            return failure(result, facts)
+def _plan(terraform: Terraform, facts: CloudFacts, review: Review | None) -> Failure | int:
+    """Plans into the plan file; how many resources it will make, or why there is no plan."""
+    result = terraform.init()
+    if result.ok:
+        result = terraform.plan()
+    if not result.ok:
+        return failure(result, facts)
     plan = terraform.show_plan()
     plan.raise_if_unsafe()
+    if review is not None:
+        if plan.digest != review.digest:
+            raise PlanStale(
+                "what Terraform plans now is not what was reviewed",
+                hint="plan again, and have it reviewed again",
+                details={"reviewed": review.digest, "now": plan.digest},
+            )
+        if review.settle(terraform.root):
+            return _plan(terraform, facts, None)
     return plan.count("create")
 
 

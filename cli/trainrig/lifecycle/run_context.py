@@ -7,6 +7,7 @@ import threading
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from trainrig import settings
 from trainrig.errors import RigUnknown
@@ -63,20 +64,23 @@ class RunContext:
 
 
 def save(context: RunContext) -> None:
-    """Writes down what `load` needs, before anything is asked of a cloud.
+    """Writes down what `load` needs, before anything is asked of a cloud."""
+    context.rig.create()
+    for name, document in documents(context).items():
+        write_atomic(context.rig.path / name, (json.dumps(document, indent=1) + "\n").encode())
+
+
+def documents(context: RunContext) -> dict[str, Any]:
+    """What is decided about a run, by file name.
 
     Of secrets only references are written; one that was given as a value is looked for in the environment variable of
     its name by whoever goes on with the run.
     """
-    rig = context.rig
-    rig.create()
-    documents = {
-        rig.job: {**plain(context.job), "secrets": _references(context.job)},
-        rig.path / "environment.json": plain(context.environment),
-        rig.placement: placement_json.to_document(context.placement),
+    return {
+        "job.json": {**plain(context.job), "secrets": _references(context.job)},
+        "environment.json": plain(context.environment),
+        "placement.json": placement_json.to_document(context.placement),
     }
-    for path, document in documents.items():
-        write_atomic(path, (json.dumps(document, indent=1) + "\n").encode())
 
 
 def _references(job: Job) -> dict[str, str]:
