@@ -14,8 +14,10 @@ import pytest
 from support import golden
 from support.standin.cloud import FakeCloud
 from support.standin.serve import serve
+from trainrig.lifecycle import plan_resources
 from trainrig.lifecycle.render_rig import write
 from trainrig.model.node import Node
+from trainrig.tools import terraform_state
 from trainrig.tools.terraform import Terraform
 
 pytestmark = pytest.mark.terraform
@@ -42,6 +44,10 @@ def test_a_root_is_applied_is_stable_and_leaves_nothing(
     terraform = Terraform(tmp_path, env=env)
     terraform.init().check()
     outputs = terraform.apply(None).check().outputs
+    # What `plan --offline` says without any provider is what Terraform makes.
+    offline = plan_resources.work_out(files, golden.case(name).cloud)
+    made = terraform_state.parse(terraform.state_pull())
+    assert [r.address for r in offline.resources] == sorted(r.address for r in made)
     nodes = [Node.from_output(value) for value in outputs["nodes"]]
     assert [node.rank for node in nodes] == list(range(len(nodes)))
     terraform.plan().check()

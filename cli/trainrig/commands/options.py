@@ -45,3 +45,12 @@ Timeout = Annotated[str | None, typer.Option("--timeout", metavar="TIME", help="
 Image = Annotated[str | None, typer.Option("--image", metavar="IMAGE", help="The container.")]
 JobArg = Annotated[Path, typer.Argument(metavar="JOB", help="The job file.")]
 RigArg = Annotated[str, typer.Argument(metavar="RIG", help="The rig's name or run id.")]
+RunId = Annotated[
+    str | None,
+    typer.Option(
+        "--run-id",
+        metavar="ID",
+        envvar="TRAINRIG_RUN_ID",
+        help="Eight of a-z and 0-9, known before anything is made; without it, a new one.",
+    ),
+]

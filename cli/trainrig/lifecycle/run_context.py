@@ -77,13 +77,14 @@ def documents(context: RunContext) -> dict[str, Any]:
     its name by whoever goes on with the run.
     """
     return {
-        "job.json": {**plain(context.job), "secrets": _references(context.job)},
+        "job.json": {**plain(context.job), "secrets": references(context.job)},
         "environment.json": plain(context.environment),
         "placement.json": placement_json.to_document(context.placement),
     }
 
 
-def _references(job: Job) -> dict[str, str]:
+def references(job: Job) -> dict[str, str]:
+    """Where the values of a job's secrets are found, without any value."""
     return {n: f"env:{n}" if r.startswith("value:") else r for n, r in sorted(job.secrets.items())}
 
 

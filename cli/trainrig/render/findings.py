@@ -1,0 +1,45 @@
+"""What a reviewer should look at before a rig is made, each with a stable code."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from trainrig.model.plan import Finding, PlannedResource
+from trainrig.render.request import RigRequest
+
+WIDE_V4, WIDE_V6 = 16, 32  # a network of fewer fixed bits than this is more than an office
+_STAR = re.compile(r'"(Action|Resource)":\s*(\[[^\]]*)?"\*"')
+
+
+def findings(
+    request: RigRequest, resources: Iterable[PlannedResource], *, locked: bool, notes: Sequence[str]
+) -> tuple[Finding, ...]:
+    """`locked`: the job has a trainrig.lock of its own. `notes` are those of the pins."""
+    return (
+        *_network(request),
+        *_rights(resources),
+        *(
+            ()
+            if locked
+            else (Finding(code="no_lock", detail="the shipped pins serve: `trainrig lock` makes the job's own"),)
+        ),
+        *(Finding(code="loose_pin", detail=note) for note in notes),
+    )
+
+
+def _network(request: RigRequest) -> Iterator[Finding]:
+    if not request.ssh_ingress_cidrs:
+        yield Finding(code="no_ingress", detail="nobody can reach the nodes by SSH from outside of their network")
+    for cidr in request.ssh_ingress_cidrs:
+        network = ipaddress.ip_network(cidr, strict=False)
+        if network.prefixlen < (WIDE_V4 if network.version == 4 else WIDE_V6) and not network.is_private:
+            yield Finding(code="wide_ingress", detail=f"SSH is open to {cidr}, {network.num_addresses:,} addresses")
+
+
+def _rights(resources: Iterable[PlannedResource]) -> Iterator[Finding]:
+    for resource in resources:
+        policy = (resource.values or {}).get("policy")
+        if isinstance(policy, str) and _STAR.search(policy):
+            yield Finding(code="wide_rights", detail="the policy allows everything (`*`)", address=resource.address)

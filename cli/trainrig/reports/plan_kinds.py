@@ -1,0 +1,54 @@
+"""Sorts planned resources by what a reviewer fears: rights first, then ways in, then the machines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from trainrig.model.plan import PlannedResource
+
+RIGHTS, NETWORK, REST = "Rights", "Network", "Machines and the rest"
+GROUPS = (RIGHTS, NETWORK, REST)
+_RIGHTS = re.compile(r"_iam_|_role_assignment|_service_account|_user_assigned_identity|_kms_")
+_NETWORK = re.compile(
+    r"_(vpc|subnet|subnetwork|security_group|security_rule|network|route|route_table|firewall|internet_gateway|eip"
+    r"|public_ip|virtual_network|nat_gateway)(_|$)"
+)
+# What decides about a resource of these groups; everything else is in plan.json.
+_TELLING = (
+    *("policy", "role", "role_definition_name", "member", "scope"),
+    *("cidr_ipv4", "cidr_ipv6", "from_port", "to_port", "ip_protocol", "source_ranges", "allow", "direction"),
+    *("source_address_prefix", "source_address_prefixes", "destination_port_range", "destination_cidr_block"),
+    *("cidr_block", "ip_cidr_range", "address_space"),
+)
+
+
+def group_of(resource: PlannedResource) -> str:
+    if _RIGHTS.search(resource.type):
+        return RIGHTS
+    return NETWORK if _NETWORK.search(resource.type) else REST
+
+
+def grouped(resources: Iterable[PlannedResource]) -> dict[str, list[PlannedResource]]:
+    found: dict[str, list[PlannedResource]] = {name: [] for name in GROUPS}
+    for resource in resources:
+        found[group_of(resource)].append(resource)
+    return found
+
+
+def telling(resource: PlannedResource) -> dict[str, str]:
+    """The values that decide about a right or a way in."""
+    values = resource.values or {}
+    return {name: _short(values[name]) for name in _TELLING if values.get(name) not in (None, "", [], {})}
+
+
+def _short(value: object) -> str:
+    match value:
+        case str():
+            return " ".join(value.split())
+        case list() as many:
+            return ", ".join(_short(one) for one in many)
+        case dict() as mapping:
+            return ", ".join(f"{k}={_short(v)}" for k, v in mapping.items() if v not in (None, "", [], {}))
+        case _:
+            return str(value)

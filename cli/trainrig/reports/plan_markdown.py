@@ -1,0 +1,152 @@
+"""A plan as Markdown, in the order in which a reviewer decides: what and where, what it costs, rights and ways in,
+everything else. Texts of users and clouds stand in code, where Markdown means nothing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from trainrig.model.money import dollars
+from trainrig.model.placement import RejectionCode
+from trainrig.model.plan import Plan, PlannedResource
+from trainrig.reports.placement_text import FALLBACKS_SHOWN, PARTS, price, what, where
+from trainrig.reports.plan_kinds import NETWORK, RIGHTS, grouped, telling
+from trainrig.reports.table import Row
+from trainrig.reports.table import markdown as table
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Section:
+    """`folds`: shown folded, and the first to go when there is no room. `rows`: what it holds, for the note that
+    stands in its place then."""
+
+    title: str
+    lines: tuple[str, ...]
+    folds: bool = False
+    rows: int = 0
+
+    def text(self) -> str:
+        if not self.folds:
+            return (
+                "\n".join([f"#### {self.title}", "", *self.lines, ""]) if self.title else "\n".join([*self.lines, ""])
+            )
+        summary = f"<details><summary>{self.title}</summary>"
+        return "\n".join([summary, "", *self.lines, "", "</details>", ""])
+
+
+def markdown(plan: Plan) -> str:
+    return "\n".join(section.text() for section in sections(plan)).rstrip()
+
+
+def sections(plan: Plan) -> list[Section]:
+    found = [_head(plan), _fallbacks(plan), _cost(plan), _attention(plan)]
+    found += _resources(plan)
+    found += [_pins(plan), _rejections(plan), _foot(plan)]
+    return [section for section in found if section.lines]
+
+
+def code(text: str) -> str:
+    """Text that is nobody's Markdown."""
+    clean = " ".join(text.split())
+    fence = "`" * (max((len(run) for run in re.findall(r"`+", clean)), default=0) + 1)
+    return f"{fence}{clean}{fence}" if fence == "`" else f"{fence} {clean} {fence}"
+
+
+def _head(plan: Plan) -> Section:
+    c = plan.chosen
+    changes = ", ".join(f"{n} to {verb}" for verb, n in plan.counts.items())
+    price_line = (
+        f"**{c.offer.market.value}**, {price(c.offer)} USD a node and hour, {c.expected_hours:.1f} hours expected"
+    )
+    lines = [
+        f"### {code(plan.identity.name)}: {what(c)} on {where(c.offer)}",
+        "",
+        f"{price_line}, **{dollars(c.expected_cost_usd)}** in all. Terraform: **{changes}**.",
+        "",
+        *(f"* {reason}" for reason in c.reasons),
+        *(f"> **{w.code}**: {w.detail}" for w in plan.placement.warnings),
+    ]
+    return Section(title="", lines=tuple(lines))
+
+
+def _fallbacks(plan: Plan) -> Section:
+    shown = plan.placement.fallbacks
+    if not shown:
+        return Section(title="Fallbacks", lines=("None: if this offer cannot be had, there will be no rig.",))
+    rows: list[Row] = [("", "where", "machine", "market", "USD/h", "expected")]
+    rows += [
+        (str(i), where(c.offer), what(c), c.offer.market.value, price(c.offer), dollars(c.expected_cost_usd))
+        for i, c in enumerate(shown, 1)
+    ]
+    title = f"If that cannot be had: {len(shown)} fallbacks, in this order and no other"
+    return Section(title=title, lines=tuple(table(rows)), folds=len(shown) > FALLBACKS_SHOWN, rows=len(shown))
+
+
+def _cost(plan: Plan) -> Section:
+    c = plan.chosen
+    rows: list[Row] = [("part", "USD"), *((name, dollars(getattr(c.parts, field))) for name, field in PARTS)]
+    rows.append(("**total**", f"**{dollars(c.expected_cost_usd)}**"))
+    hour = dollars(plan.ceiling_hour_usd)
+    most = dollars(plan.ceiling_hour_usd * plan.lease_seconds / 3600)
+    hours = plan.lease_seconds // 3600
+    ceiling = (
+        f"Whichever candidate it will be: at most {hour} an hour, {most} until the lease of {hours} h ends the rig."
+    )
+    lines = [*table(rows), "", ceiling]
+    if c.breakeven_hours is not None:
+        lines.append(f"Moving the data there pays after {c.breakeven_hours} hours.")
+    return Section(title="Cost", lines=tuple(lines))
+
+
+def _attention(plan: Plan) -> Section:
+    lines = [
+        *(f"* **{f.code}**{f' {code(f.address)}' if f.address else ''}: {f.detail}" for f in plan.findings),
+        *(f"* not known: {unknown}" for unknown in plan.unknown),
+    ]
+    return Section(title="Look at", lines=tuple(lines))
+
+
+def _resources(plan: Plan) -> list[Section]:
+    found = []
+    for group, resources in grouped(plan.resources).items():
+        title = f"{group}: {_counted(resources)}"
+        if group in {RIGHTS, NETWORK}:
+            lines = [line for r in resources for line in _told(r)]
+            found.append(Section(title=title, lines=tuple(lines), rows=len(resources)))
+        else:
+            rows: list[Row] = [("action", "resource"), *(("+".join(r.actions), code(r.address)) for r in resources)]
+            lines = table(rows) if resources else []
+            found.append(Section(title=title, lines=tuple(lines), folds=True, rows=len(resources)))
+    return found
+
+
+def _counted(resources: list[PlannedResource]) -> str:
+    kinds = Counter(r.type for r in resources)
+    return ", ".join(f"{n} {type_}" for type_, n in sorted(kinds.items())) or "nothing"
+
+
+def _told(resource: PlannedResource) -> list[str]:
+    values = "; ".join(f"{name} {code(value)}" for name, value in telling(resource).items())
+    return [f"* {'+'.join(resource.actions)} {code(resource.address)}{f': {values}' if values else ''}"]
+
+
+def _pins(plan: Plan) -> Section:
+    rows: list[Row] = [("pinned", "to"), *((name, code(value)) for name, value in sorted(plan.pins.items()))]
+    return Section(title="Pins", lines=tuple(table(rows)) if plan.pins else ())
+
+
+def _rejections(plan: Plan) -> Section:
+    counts: Counter[RejectionCode] = Counter(plan.placement.counted)
+    counts.update(r.code for r in plan.placement.rejections)
+    rows: list[Row] = [("offers", "rejected for")]
+    rows += [(f"{n:,}", f"`{reason}`") for reason, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+    title = f"{sum(counts.values()):,} other offers were rejected"
+    return Section(title=title, lines=tuple(table(rows)) if counts else (), folds=True, rows=len(counts))
+
+
+def _foot(plan: Plan) -> Section:
+    age = plan.placement.catalog.age_hours
+    prices = "" if age is None else f" Oldest price: {age / 24:.0f} days."
+    kind = "worked out offline" if plan.offline else "planned by Terraform"
+    return Section(title="", lines=(f"Resources {kind}.{prices} Plan digest: `{plan.digest}`",))
