@@ -143,12 +143,12 @@ def _format_usage(error: Exception) -> str:
 
 
 def _report(error: errors.RigError, argv: Sequence[str]) -> None:
-    from trainrig.console import Console
+    from trainrig.console import Console, masked_document
 
     console = Console()
     console.error(f"error: {errors.render(error)}")
     if _wants_json(argv) and not error.documented:
-        console.document(errors.document(error), line=True)
+        console.document(masked_document(errors.document(error)), line=True)
 
 
 def _wants_json(argv: Sequence[str]) -> bool:
@@ -159,12 +159,12 @@ def _wants_json(argv: Sequence[str]) -> bool:
 
 def _write_log(argv: Sequence[str]) -> Path:
     """A file with versions, command and traceback; its path is what the user sends us."""
+    from trainrig.console import masked
+
     directory = settings.logs()
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = directory / f"crash-{utc_now():%Y%m%dT%H%M%S}-{os.getpid()}.log"
     path.touch(mode=0o600)
-    path.write_text(
-        f"trainrig {__version__}\nPython {sys.version}\nverb: {argv[0] if argv else ''}\n\n{traceback.format_exc()}",
-        encoding="utf-8",
-    )
+    words = f"trainrig {__version__}\nPython {sys.version}\nverb: {argv[0] if argv else ''}\n\n{traceback.format_exc()}"
+    path.write_text(masked(words, guess=True), encoding="utf-8")
     return path

@@ -1,4 +1,5 @@
-"""The terminal: stdout carries data, stderr carries talk. Nothing else in the package writes to either."""
+"""The terminal: stdout carries data, stderr carries talk. Nothing else in the package writes to either, and no secret
+that this process knows passes through."""
 
 from __future__ import annotations
 
@@ -10,8 +11,26 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from trainrig.model.events import Event, LogLine, Observer, Progress
+from trainrig.render.redact import redactor
 
 Format = Literal["text", "json", "md", "github"]
+
+_secrets: set[str] = set()
+
+
+def hide(values: Iterable[str]) -> None:
+    """Secrets that this process has come to know: from here on they are in no output and no log file."""
+    _secrets.update(values)
+
+
+def masked(text: str, *, guess: bool = False) -> str:
+    """`text` without known secrets and keys of well-known shapes; with `guess`, without what only looks like one."""
+    return redactor(_secrets).text(text, guess=guess)
+
+
+def masked_document(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A document of what went wrong: it quotes what others said, so what only looks like a secret goes too."""
+    return {key: redactor(_secrets).document(one) for key, one in value.items()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,13 +43,14 @@ class Console:
 
     def data(self, text: str) -> None:
         """A result for stdout."""
+        text = masked(text)
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         sys.stdout.flush()
 
     def stream(self, chunks: Iterable[str]) -> None:
         """A result for stdout that is made while it is written."""
         for chunk in chunks:
-            sys.stdout.write(chunk)
+            sys.stdout.write(masked(chunk))
         sys.stdout.flush()
 
     def document(self, value: Mapping[str, Any], *, line: bool = False) -> None:
@@ -47,7 +67,7 @@ class Console:
             self.error(text)
 
     def error(self, text: str) -> None:
-        sys.stderr.write(text + "\n")
+        sys.stderr.write(masked(text, guess=True) + "\n")
         sys.stderr.flush()
 
     @property

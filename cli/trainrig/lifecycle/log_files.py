@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from trainrig.console import masked
 from trainrig.model.events import Event, LogLine, Observer
 from trainrig.store.workdir import write_atomic
 
@@ -30,7 +31,7 @@ class LogFiles:
     def __call__(self, event: Event) -> None:
         if isinstance(event, LogLine):
             with self._lock:
-                self._file(event.rank).write(event.text + "\n")
+                self._file(event.rank).write(masked(event.text) + "\n")
                 self.cursors[event.rank] = event.cursor
         self._observe(event)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from trainrig.console import hide
 from trainrig.errors import CredentialsMissing
 from trainrig.model.job import Job
 
@@ -26,4 +27,5 @@ def secret_values(job: Job, environ: Mapping[str, str]) -> dict[str, str]:
     if missing:
         hint = "export the variable, or write `secrets: {NAME: file:PATH}`"
         raise CredentialsMissing(f"secrets of {job.name} are missing: {', '.join(missing)}", hint=hint)
+    hide(values.values())
     return values
