@@ -13,8 +13,9 @@ def command(rig: RigArg, env: Env = None, output: Format = OutputFormat.TEXT) ->
     from trainrig.lifecycle.load_job import find_environment
     from trainrig.lifecycle.rig_environment import in_own_environment
     from trainrig.lifecycle.status import status
+    from trainrig.lifecycle.verify import stored
     from trainrig.model.clock import iso, utc_now
-    from trainrig.reports import status_json, status_text
+    from trainrig.reports import evidence_text, status_json, status_text
 
     console = Console(format=output.value)
     with opened(find_environment(env)) as context:
@@ -23,12 +24,14 @@ def command(rig: RigArg, env: Env = None, output: Format = OutputFormat.TEXT) ->
         found = status(context, known, ask_cloud=True)
         differs = drift(context, known) if found.nodes and found.holder is None else ()
         happened = context.journal.happenings(known.run_id)
+        evidence = stored(context.rig_dir(known.identity).path)
     if output is OutputFormat.JSON:
         console.document(
             {
                 "schema": "trainrig.describe/1",
                 "rig": status_json.rig_document(found),
                 "drift": status_json.drift_document(found.name, found.run_id, differs)["drift"],
+                "evidence": evidence and evidence.to_document(),
                 "events": [{"at": iso(h.at), "kind": h.kind, "data": dict(h.data)} for h in happened],
             }
         )
@@ -38,6 +41,8 @@ def command(rig: RigArg, env: Env = None, output: Format = OutputFormat.TEXT) ->
         parts.append(status_text.attempts(found.attempts))
     if found.nodes:
         parts += [status_text.nodes(found), status_text.drift(differs)]
+    if evidence:
+        parts += [f"checked {evidence.at}", evidence_text.text(evidence)]
     told = ("state", "reason", "number", "fault")
     for h in happened:
         words = " ".join(str(h.data[k]) for k in told if h.data.get(k))

@@ -30,6 +30,7 @@ def configure(
     image: str,
     observe: Observer,
     *,
+    driver: str | None = None,
     grace_seconds: int = launch.GRACE_SECONDS,
     ready_seconds: float = READY_SECONDS,
     stopped: Callable[[], bool] = lambda: False,
@@ -39,6 +40,7 @@ def configure(
     Args:
         rig: the rig's folder, with the key that `tools.ssh.make_key` made before apply.
         image: the container that the job's unit will run.
+        driver: the version in the pinned machine image; the job's own pin wins.
         stopped: True ends the work where it is.
 
     Returns:
@@ -48,7 +50,7 @@ def configure(
         ConfigureFailed: a node did not answer within `ready_seconds`, or a task failed.
     """
     ssh = open_ssh(rig, nodes, observe, ready_seconds=ready_seconds)
-    variables = role_variables(job, offer, image, grace_seconds=grace_seconds)
+    variables = role_variables(job, offer, image, driver=driver, grace_seconds=grace_seconds)
     digest = converge_digest(_role_files(), variables)
     same = ssh.each(lambda node: is_converged(ssh, node, digest))
     moved = [node for node, unmoved in zip(ssh.nodes, same, strict=True) if not unmoved]

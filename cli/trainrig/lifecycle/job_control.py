@@ -61,6 +61,7 @@ class _Watch:
     node: Node
     cursor: str = ""
     end: NodeEnd | None = None
+    noticed: bool = False
     answered_at: float = field(default_factory=time.monotonic)
 
 
@@ -164,7 +165,11 @@ def _poll(ssh: Ssh, watch: _Watch, observe: Observer) -> bool:
         observe(LogLine(rank=watch.node.rank, text=_text(entry.get("MESSAGE")), cursor=watch.cursor))
     if len(entries) >= BATCH_LINES:
         return True
-    watch.end = _end(watch.node.rank, json.loads(head))
+    state = json.loads(head)
+    watch.end = _end(watch.node.rank, state)
+    if state.get("notice") and not watch.noticed:
+        watch.noticed = True
+        observe(Progress(phase="run", message="the cloud is about to take this node back", node=watch.node.name))
     return False
 
 

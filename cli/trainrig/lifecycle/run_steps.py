@@ -12,12 +12,24 @@ from typing import Any
 
 from trainrig import errors
 from trainrig.clouds import registry
-from trainrig.lifecycle import apply, collect, configure, deliver, host_keys, job_control, job_image, results, run_facts
+from trainrig.lifecycle import (
+    apply,
+    collect,
+    configure,
+    deliver,
+    host_keys,
+    job_control,
+    job_image,
+    results,
+    run_facts,
+    verify,
+)
 from trainrig.lifecycle.checkpoint_sync import CheckpointSync
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.destroy import prove_gone
 from trainrig.lifecycle.log_files import LogFiles
 from trainrig.lifecycle.order import order_of
+from trainrig.lifecycle.rig_site import driver_of
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.lifecycle.secret_values import secret_values
 from trainrig.lifecycle.watch import Hooks, watch
@@ -70,6 +82,7 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
         try:
             start = _launch_of(run, attempt, generation)
             attempt = host_keys.learn(context, attempt, stop=run.stop)
+            driver = driver_of(run, start.offer)
             ssh = configure.configure(
                 run.rig.path,
                 run.job,
@@ -77,10 +90,12 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
                 attempt.node_list,
                 start.image,
                 run.observe,
+                driver=driver,
                 stopped=run.stop.is_set,
             )
             try:
                 deliver.deliver(ssh, start, run.observe)
+                verify.require(verify.accept(ssh, run.job, start.offer, start.image, run.observe, driver=driver))
                 _restore(run, ssh)
                 job_control.start(ssh, start, run.observe)
             finally:

@@ -21,12 +21,41 @@ def inventory(nodes: Sequence[Node], variables: Mapping[str, Any], *, ssh_config
     return {"all": {"hosts": hosts, "vars": {**connection, **variables}}}
 
 
-def role_variables(job: Job, offer: Offer, image: str, *, grace_seconds: int) -> dict[str, Any]:
-    """What the roles' argument_specs ask for."""
-    stop = job.checkpoints.save_signal if job.checkpoints else None
+# Machines whose GPUs are joined by NVSwitch; their driver needs a fabric manager.
+_NVSWITCH = ("A100", "H100", "H200", "B200", "B300")
+
+
+def role_variables(
+    job: Job, offer: Offer, image: str, *, driver: str | None = None, grace_seconds: int = launch.GRACE_SECONDS
+) -> dict[str, Any]:
+    """What the roles' argument_specs ask for.
+
+    Args:
+        driver: the one that the machine image was chosen for. A node of the local cloud has its host's driver, and
+            no role can change that.
+    """
+    gpus = offer.gpu_count
+    pin = "" if offer.cloud == "local" else job.pins.driver or driver or ""
+    signal = (job.checkpoints.save_signal if job.checkpoints else None) or ""
     return {
+        "trainrig_gpus": gpus,
+        "trainrig_multi_node": job.nodes > 1,
+        "agent_cloud": offer.cloud,
+        "agent_save_signal": signal,
+        "data_mounts": [
+            {"index": index, "source": mount.source, "mode": mount.mode.value}
+            for index, mount in enumerate(job.mounts)
+            if mount.source and "://" in mount.source
+        ],
+        "nvidia_driver_version": pin,
+        "nvidia_driver_gpu_count": gpus,
+        "nvidia_driver_module": "proprietary"
+        if (offer.gpu or "").startswith(("V100", "P100", "P4", "K80"))
+        else "open",
+        "nvidia_driver_fabric_manager": gpus >= 8 and (offer.gpu or "").startswith(_NVSWITCH),
+        "container_runtime_gpus": gpus > 0,
         "job_docker_arguments": launch.docker_arguments(job, offer, image),
-        "job_save_signal": stop or "",
+        "job_save_signal": signal,
         "job_grace_seconds": grace_seconds,
     }
 

@@ -33,8 +33,8 @@ class TaskFailure:
 
 @dataclass(kw_only=True, slots=True)
 class Recap:
-    """What a playbook did. `changed` are (node, role : task) of tasks that changed something, or would have in check
-    mode; `seconds` is the time that modules took on the nodes, by task."""
+    """What a playbook did. `changed` are (node, "role : task (paths)") of what changed something, or would have
+    in check mode; `seconds` is the time that modules took on the nodes, by task."""
 
     changed: list[tuple[str, str]] = field(default_factory=list)
     failures: list[TaskFailure] = field(default_factory=list)
@@ -87,7 +87,7 @@ class _Listener:
 
     def __call__(self, event: Mapping[str, Any]) -> bool:
         kind, data = event.get("event", ""), event.get("event_data", {})
-        if kind == "playbook_on_task_start":
+        if kind == "playbook_on_task_start" and not data.get("task", "").startswith("Validating arguments"):
             self._started += 1
             self._observe(Progress(phase="configure", message=_task(data), done=self._started))
         elif kind in _DONE:
@@ -112,7 +112,8 @@ class _Listener:
             recap.failures.append(failure)
             self._observe(Progress(phase="configure", message=f"failed: {failure}", node=node, done=self._started))
         elif result.get("changed"):
-            recap.changed.append((node, task))
+            paths = ", ".join(map(str, result.get("paths") or []))
+            recap.changed.append((node, f"{task} ({paths})" if paths else task))
 
 
 def _task(data: Mapping[str, Any]) -> str:
@@ -189,7 +190,9 @@ def _run(
                 status_handler=on_status,
                 cancel_callback=lambda: cancelled.is_set() or stopped(),
                 timeout=int(timeout_seconds),
-                settings={"pexpect_timeout": 1, "suppress_env_files": True},
+                settings={"pexpect_timeout": 1},
+                # Its files win over the arguments of every later run: one check would make all runs checks.
+                suppress_env_files=True,
                 envvars=_environment(playbook),
             )
         )

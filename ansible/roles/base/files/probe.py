@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+"""probe: one JSON document of what this node is. It judges nothing.
+
+Every part is measured on its own, and one that cannot be is null with the reason under "errors".
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+DATA = "/srv/trainrig"
+GPU_FIELDS = ("index", "name", "driver_version", "memory.total", "ecc.errors.uncorrected.volatile.total")
+
+
+def out(*command):
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    if done.returncode:
+        words = (done.stderr or done.stdout).strip().splitlines()
+        raise RuntimeError(words[-1] if words else f"{command[0]} exited with {done.returncode}")
+    return done.stdout
+
+
+def gpus():
+    rows = out("nvidia-smi", "--query-gpu=" + ",".join(GPU_FIELDS), "--format=csv,noheader,nounits").splitlines()
+    return [dict(zip(GPU_FIELDS, (cell.strip() for cell in row.split(",")), strict=True)) for row in rows]
+
+
+def cuda():
+    """The newest CUDA that the driver can run."""
+    found = re.search(r"CUDA Version: *([0-9.]+)", out("nvidia-smi"))
+    if not found:
+        raise RuntimeError("nvidia-smi does not say")
+    return found.group(1)
+
+
+def xid():
+    """Kernel messages about GPU errors since boot."""
+    return [line for line in out("journalctl", "--dmesg", "--quiet", "--no-pager").splitlines() if "NVRM: Xid" in line]
+
+
+def disk():
+    """Free space where the job writes, and how fast it takes 64 MiB down to the device."""
+    status = os.statvfs(DATA)
+    free = status.f_bavail * status.f_frsize
+    if free < 1 << 29:
+        return {"free_bytes": free, "free_inodes": status.f_favail, "write_bytes_per_second": None}
+    path = os.path.join(DATA, ".probe")
+    block = os.urandom(1 << 20)
+    began = time.monotonic()
+    try:
+        with open(path, "wb") as f:
+            f.writelines(block for _ in range(64))
+            f.flush()
+            os.fsync(f.fileno())
+        seconds = time.monotonic() - began
+    finally:
+        os.path.exists(path) and os.unlink(path)
+    return {
+        "free_bytes": free,
+        "free_inodes": status.f_favail,
+        "write_bytes_per_second": round(64 * (1 << 20) / max(seconds, 1e-6)),
+    }
+
+
+def docker():
+    version = out("docker", "version", "--format", "{{.Server.Version}}").strip()
+    status = os.statvfs("/var/lib/docker")
+    return {"version": version, "free_bytes": status.f_bavail * status.f_frsize}
+
+
+def units():
+    listed = out("systemctl", "list-units", "--failed", "--plain", "--no-legend", "--full").splitlines()
+    return [line.split()[0] for line in listed if line.strip()]
+
+
+def kernel():
+    return os.uname().release
+
+
+PARTS = {
+    "gpus": gpus,
+    "cuda": cuda,
+    "xid": xid,
+    "disk": disk,
+    "docker": docker,
+    "failed_units": units,
+    "kernel": kernel,
+}
+ONLY_WITH_GPU = {"gpus", "cuda", "xid"}
+
+
+def main(words):
+    facts, errors = {}, {}
+    for name, part in PARTS.items():
+        if name in ONLY_WITH_GPU and "--gpus" not in words:
+            continue
+        try:
+            facts[name] = part()
+        except (OSError, RuntimeError, ValueError, subprocess.TimeoutExpired) as error:
+            facts[name], errors[name] = None, str(error)
+    print(json.dumps({**facts, "errors": errors}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,128 @@
+"""The driver and toolkit roles against a stand-in for NVIDIA's repositories: real apt, dummy packages with real names
+and versions. It proves what happens to packages, pins and holds. It proves nothing about a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from support import apt_repo, nodes
+from trainrig.errors import ConfigureFailed
+from trainrig.lifecycle.configure import converge, open_ssh
+from trainrig.model.events import silent
+from trainrig.tools.ssh import Ssh
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
+
+DRIVERS = ("570.86.15", "570.124.06", "570.133.20")
+STATES = "dpkg-query -W -f '${Package} ${db:Status-Want} ${Version}\\n' 'nvidia-*' 'libnvidia-*' libcuda1 2>/dev/null"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bench:
+    ssh: Ssh
+    variables: dict[str, Any]
+
+    def converge(self, driver: str, **changes: Any) -> list[str]:
+        """The tasks that changed something."""
+        variables = {**self.variables, "nvidia_driver_version": driver, **changes}
+        return [task for _, task in converge(self.ssh, self.ssh.nodes, variables, silent).changed]
+
+    def sh(self, line: str) -> str:
+        return self.ssh.run(self.ssh.nodes[0], ["sh", "-c", line], check=False, timeout_seconds=60).stdout.strip()
+
+    def packages(self) -> dict[str, tuple[str, str]]:
+        """Package -> (want, version)."""
+        rows = (line.split() for line in self.sh(STATES).splitlines())
+        return {row[0]: (row[1], row[2]) for row in rows if len(row) == 3}
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    rig = tmp_path_factory.mktemp("rig")
+    root = tmp_path_factory.mktemp("repositories")
+    nvidia = apt_repo.build(root / "nvidia", [p for v in DRIVERS for p in apt_repo.driver(v)])
+    toolkit = apt_repo.build(root / "toolkit", [p for v in ("1.17.4-1", "1.17.8-1") for p in apt_repo.toolkit(v)])
+    with nodes.booted(rig) as booted, apt_repo.served(root, nodes.gateway()) as url:
+        ssh = open_ssh(rig, booted, silent)
+        bench = Bench(ssh=ssh, variables=_variables(url, nvidia, toolkit))
+        bench.sh("echo '2 H100-standin' > /etc/standin-gpus")
+        yield bench
+        ssh.close()
+
+
+def _variables(url: str, nvidia: apt_repo.Repository, toolkit: apt_repo.Repository) -> dict[str, Any]:
+    return {
+        "trainrig_gpus": 2,
+        "trainrig_multi_node": False,
+        "nvidia_driver_gpu_count": 2,
+        "nvidia_driver_reboot": False,  # a container has no kernel of its own to boot
+        "nvidia_driver_repository_url": f"{url}/nvidia",
+        "nvidia_driver_repository_suite": "./",
+        "nvidia_driver_key_url": f"{url}/nvidia/key.asc",
+        "nvidia_driver_key_fingerprint": nvidia.fingerprint,
+        "container_runtime_gpus": True,
+        "container_runtime_toolkit_url": f"{url}/toolkit",
+        "container_runtime_toolkit_suite": "./",
+        "container_runtime_toolkit_key_url": f"{url}/toolkit/key.asc",
+        "container_runtime_toolkit_key_fingerprint": toolkit.fingerprint,
+        "job_docker_arguments": ["train:1"],
+    }
+
+
+def test_driver_and_toolkit_are_installed_at_their_pins_and_held(bench: Bench) -> None:
+    bench.converge("570.124.06")
+    packages = bench.packages()
+    for name in ("nvidia-driver-cuda", "libcuda1", "nvidia-kernel-open-dkms"):
+        assert packages[name] == ("hold", "570.124.06-1")
+    for name in ("nvidia-container-toolkit", "libnvidia-container1"):
+        assert packages[name] == ("hold", "1.17.8-1")
+    assert "stand-in" in bench.sh("nvidia-smi")
+    assert bench.converge("570.124.06") == []
+
+
+@pytest.mark.parametrize("version", ["570.133.20", "570.86.15"], ids=["upgrade", "downgrade"])
+def test_the_driver_is_moved_to_another_pin(bench: Bench, version: str) -> None:
+    bench.converge(version)
+    assert bench.packages()["nvidia-driver-cuda"] == ("hold", f"{version}-1")
+    assert bench.packages()["libcuda1"] == ("hold", f"{version}-1")
+
+
+def test_a_driver_changed_by_hand_is_brought_back(bench: Bench) -> None:
+    bench.converge("570.124.06")
+    bench.sh("apt-get install -y --allow-change-held-packages nvidia-driver-cuda=570.133.20-1 libcuda1=570.133.20-1")
+    assert bench.packages()["libcuda1"][1] == "570.133.20-1"
+    assert any("Install the driver" in task for task in bench.converge("570.124.06"))
+    assert bench.packages()["libcuda1"] == ("hold", "570.124.06-1")
+
+
+def test_a_version_that_nobody_has_is_refused_by_name(bench: Bench) -> None:
+    with pytest.raises(ConfigureFailed, match=r"nvidia_driver : Install the driver at its pin: .*570\.999\.99"):
+        bench.converge("570.999.99")
+
+
+def test_a_key_that_is_not_the_known_one_is_not_trusted(bench: Bench) -> None:
+    with pytest.raises(ConfigureFailed, match="the signing key is not the one that trainrig knows"):
+        bench.converge("570.86.15", nvidia_driver_key_fingerprint="0" * 40)
+
+
+def test_a_mirror_that_is_broken_is_named(bench: Bench) -> None:
+    url = bench.variables["nvidia_driver_repository_url"]
+    with pytest.raises(ConfigureFailed, match="/gone/"):
+        bench.converge("570.86.15", nvidia_driver_repository_url=url.replace("/nvidia", "/gone/nvidia"))
+
+
+@pytest.mark.parametrize(
+    ("gpus", "found"), [("1 H100-standin", "570.124.06, H100-standin"), ("2 H100 lost", "GPU is lost")]
+)
+def test_a_node_with_other_gpus_than_promised_is_refused(bench: Bench, gpus: str, found: str) -> None:
+    bench.converge("570.124.06")
+    bench.sh(f"echo '{gpus}' > /etc/standin-gpus")
+    try:
+        with pytest.raises(ConfigureFailed, match=found):
+            bench.converge("570.124.06")
+    finally:
+        bench.sh("echo '2 H100-standin' > /etc/standin-gpus")

@@ -1,0 +1,70 @@
+"""Nodes of the local cloud without Terraform: booted, with SSH, and removed with all that was theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from trainrig.clouds import registry
+from trainrig.localcloud import engine, hostkey, machine
+from trainrig.model.events import silent
+from trainrig.model.node import Node
+from trainrig.model.rig import new_run_id
+from trainrig.tools import proc, ssh
+
+NETWORK = "bridge"
+
+
+@contextmanager
+def booted(rig: Path, count: int = 1) -> Iterator[tuple[Node, ...]]:
+    """`count` nodes that the key in `rig` opens."""
+    registry.prepare("local").prepare(proc.run, silent)
+    docker = engine.connect()
+    run_id = new_run_id()
+    specs = [_spec(run_id, rank, ssh.make_key(rig)) for rank in range(count)]
+    nodes: list[Node] = []
+    try:
+        for rank, spec in enumerate(specs):
+            key = hostkey.generate()
+            container = machine.create(docker, spec, key)
+            seen = machine.start(docker, container, spec.name)
+            assert seen.private_ip
+            assert seen.ssh_port
+            nodes.append(
+                Node(
+                    rank=rank,
+                    name=spec.name,
+                    public_ip=machine.LOOPBACK,
+                    private_ip=seen.private_ip,
+                    instance_id=container,
+                    ssh_user=registry.facts("local").default_ssh_user,
+                    ssh_port=seen.ssh_port,
+                    host_key=key.public,
+                )
+            )
+        yield tuple(nodes)
+    finally:
+        for spec in specs:
+            machine.remove(docker, spec.name, spec.volume)
+
+
+def gateway() -> str:
+    """This machine's address as the nodes see it."""
+    config = engine.connect().client.networks.get(NETWORK).attrs["IPAM"]["Config"]
+    return str(config[0]["Gateway"])
+
+
+def _spec(run_id: str, rank: int, public_key: str) -> machine.MachineSpec:
+    return machine.MachineSpec(
+        name=f"tr-nodes-{run_id}-{rank}",
+        image=registry.built_images("local").machine(),
+        network=NETWORK,
+        labels={"managed-by": "trainrig", engine.RUN_ID_LABEL: run_id},
+        cpus=0,
+        memory_mib=0,
+        gpu_ids=(),
+        ssh_public_key=public_key,
+        expires_at=datetime.now(UTC) + timedelta(hours=1),
+    )

@@ -1,0 +1,74 @@
+"""Following a job on nodes that are played by a recorded answer a poll."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.jobs import a_node
+from trainrig.lifecycle.job_control import JobEnd, follow
+from trainrig.model.events import Event, LogLine, Progress, silent
+from trainrig.model.process import Outcome
+from trainrig.tools.ssh import UNREACHABLE, Ssh
+
+RUNS = {"active": "active", "notice": None}
+WELL = {"exit_code": 0, "oom_killed": False, "finished_at": "2026-01-01T00:00:00Z"}
+
+
+def answer(state: dict[str, Any], *lines: str) -> Outcome:
+    entries = [json.dumps({"__CURSOR": f"c-{line}", "MESSAGE": line}) for line in lines]
+    return Outcome(returncode=0, stdout="\n".join([json.dumps(state), *entries]), stderr="", seconds=0)
+
+
+SILENT = Outcome(returncode=UNREACHABLE, stdout="", stderr="Connection timed out", seconds=0)
+
+
+@pytest.fixture
+def followed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., JobEnd]:
+    """Follows one node that gives these answers in turn, and then the last one for ever."""
+
+    def run(answers: Sequence[Outcome], observe: Callable[[Event], None] = silent, **options: Any) -> JobEnd:
+        left = list(answers)
+        asked: list[Sequence[str]] = []
+
+        def polled(self: Ssh, node: object, words: Sequence[str], **_: object) -> Outcome:
+            asked.append(words[1:])
+            return left.pop(0) if len(left) > 1 else left[0]
+
+        monkeypatch.setattr(Ssh, "run", polled)
+        monkeypatch.setattr("time.sleep", lambda _seconds: None)
+        end = follow(Ssh(rig=Path("/rig"), nodes=(a_node(),)), observe, **options)
+        run.asked = asked  # type: ignore[attr-defined]
+        return end
+
+    return run
+
+
+def test_every_line_is_told_once_and_the_next_poll_goes_on_after_the_last(followed: Callable[..., JobEnd]) -> None:
+    seen: list[Event] = []
+    end = followed([answer(RUNS, "one", "two"), SILENT, answer(RUNS), answer(WELL, "three")], seen.append)
+    assert [e.text for e in seen if isinstance(e, LogLine)] == ["one", "two", "three"]
+    assert followed.asked == [[], ["c-two"], ["c-two"], ["c-two"]]  # type: ignore[attr-defined]
+    assert end.verdict == "succeeded"
+
+
+def test_a_node_that_never_answers_is_lost(followed: Callable[..., JobEnd]) -> None:
+    end = followed([SILENT], lost_seconds=0)
+    assert (end.verdict, end.lost) == ("lost", (0,))
+
+
+def test_a_notice_is_told_once_and_the_job_goes_on(followed: Callable[..., JobEnd]) -> None:
+    seen: list[Event] = []
+    taken = {**RUNS, "notice": {"kind": "preemption"}}
+    end = followed([answer(RUNS), answer(taken), answer(taken), answer(WELL)], seen.append)
+    told = [e for e in seen if isinstance(e, Progress)]
+    assert [(e.node, e.message) for e in told] == [("tr-hello-0", "the cloud is about to take this node back")]
+    assert end.verdict == "succeeded"
+
+
+def test_following_stops_when_told_to(followed: Callable[..., JobEnd]) -> None:
+    assert followed([answer(RUNS)], on_tick=lambda: False).verdict == "stopped"

@@ -1,0 +1,94 @@
+"""The module that lays down a role's files, run as Ansible runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MODULE = Path(__file__).parents[3] / "ansible/library/node_files.py"
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Path:
+    return tmp_path / "node"
+
+
+def run(node: Path, *files: dict[str, str], check: bool = False, role: str = "base") -> dict[str, Any]:
+    arguments = {
+        "role": role,
+        "files": [{**f, "path": str(node / f["path"])} for f in files],
+        "manifests": str(node / "manifests"),
+        "_ansible_check_mode": check,
+    }
+    done = subprocess.run(
+        [sys.executable, MODULE],
+        input=json.dumps({"ANSIBLE_MODULE_ARGS": arguments}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+CONF = {"path": "etc/a.conf", "content": "a = 1\n"}
+
+
+def test_files_directories_and_links_are_laid_down_and_then_left_alone(node: Path) -> None:
+    wanted = ({**CONF, "mode": "0640"}, {"path": "srv/d", "mode": "0777"}, {"path": "etc/b.timer", "link": "/dev/null"})
+    assert run(node, *wanted)["changed"] is True
+    assert (node / "etc/a.conf").read_text() == "a = 1\n"
+    assert (node / "etc/a.conf").stat().st_mode & 0o777 == 0o640
+    assert (node / "srv/d").stat().st_mode & 0o777 == 0o777
+    assert (node / "etc/b.timer").readlink() == Path("/dev/null")
+    assert run(node, *wanted) == {**run(node, *wanted), "changed": False, "paths": []}
+
+
+def _link(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("/etc/passwd")
+
+
+SPOILS: dict[str, Callable[[Path], object]] = {
+    "content": lambda path: path.write_text("a = 2\n"),
+    "mode": lambda path: path.chmod(0o666),
+    "gone": Path.unlink,
+    "link": _link,
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILS)
+def test_what_was_changed_by_hand_is_found_by_a_check_and_mended_by_a_run(node: Path, spoil: str) -> None:
+    run(node, CONF)
+    path = node / "etc/a.conf"
+    SPOILS[spoil](path)
+    assert run(node, CONF, check=True)["paths"] == [str(path)]
+    assert run(node, CONF)["paths"] == [str(path)]
+    assert path.read_text() == "a = 1\n"
+    assert not path.is_symlink()
+
+
+def test_a_check_changes_nothing(node: Path) -> None:
+    assert run(node, CONF, check=True)["changed"] is True
+    assert not node.exists()
+
+
+def test_a_file_that_the_role_no_longer_has_is_removed(node: Path) -> None:
+    run(node, CONF, {"path": "etc/old.conf", "content": "x"})
+    (node / "etc/users-own.conf").write_text("theirs")
+    assert str(node / "etc/old.conf") in run(node, CONF)["paths"]
+    assert sorted(p.name for p in (node / "etc").iterdir()) == ["a.conf", "users-own.conf"]
+
+
+def test_what_cannot_be_written_is_named(node: Path) -> None:
+    node.mkdir()
+    (node / "etc").write_text("a file where a directory belongs")
+    answer = run(node, CONF)
+    assert answer["failed"] is True
+    assert "etc" in answer["msg"]

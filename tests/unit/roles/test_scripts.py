@@ -1,0 +1,103 @@
+"""Shell helpers of the roles, run by a real shell with stand-ins for what they ask."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jinja2 import Environment, StrictUndefined
+
+ROLES = Path(__file__).parents[3] / "ansible/roles"
+DISKS = {
+    "/dev/nvme0n1": ("Amazon Elastic Block Store", ""),
+    "/dev/nvme1n1": ("Amazon EC2 NVMe Instance Storage", ""),
+    "/dev/nvme2n1": ("Amazon EC2 NVMe Instance Storage", ""),
+    "/dev/nvme3n1": ("Amazon EC2 NVMe Instance Storage", "ext4"),
+}
+
+
+def render(role: str, script: str, **variables: Any) -> str:
+    defaults = yaml.safe_load((ROLES / role / "defaults/main.yml").read_text())
+    jinja = Environment(undefined=StrictUndefined, trim_blocks=True, autoescape=False)
+    template = jinja.from_string((ROLES / role / "templates" / f"{script}.j2").read_text())
+    return template.render({**defaults, "ansible_managed": "a test", **variables})
+
+
+def run(tmp_path: Path, text: str, stubs: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+    for name, body in stubs.items():
+        stub = tmp_path / name
+        stub.write_text(f"#!/bin/sh\n{body}\n")
+        stub.chmod(0o755)
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    return subprocess.run(["sh", "-c", text, "sh", *words], env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def disks() -> dict[str, str]:
+    names = "\n".join(f"echo '{name} {model}'" for name, (model, _) in DISKS.items())
+    kinds = "\n".join(f"{name}) echo '{kind}' ;;" for name, (_, kind) in DISKS.items())
+    last = 'for last; do :; done; case "$last" in'
+    return {
+        "mountpoint": "exit 1",
+        "lsblk": f'case "$*" in *NAME,MODEL*) {names} ;; *MOUNTPOINT*) ;; *) echo one line ;; esac',
+        "blkid": f"{last}\n{kinds}\nesac",
+    }
+
+
+def test_only_the_machines_own_empty_disks_are_taken(tmp_path: Path, disks: dict[str, str]) -> None:
+    done = run(tmp_path, render("base", "local-disks"), disks, "--check")
+    assert done.stdout == "local disks at /srv/trainrig: /dev/nvme1n1 /dev/nvme2n1\n"
+
+
+def test_disks_that_are_mounted_already_are_left_alone(tmp_path: Path, disks: dict[str, str]) -> None:
+    done = run(tmp_path, render("base", "local-disks"), {**disks, "mountpoint": "exit 0"})
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_missing_packages_are_those_not_there_or_in_another_version(tmp_path: Path) -> None:
+    known = "a) echo installed 1.0 ;; b) echo config-files 2.0 ;; *) exit 1 ;;"
+    query = f'for last; do :; done; case "$last" in {known} esac'
+    words = ["a", "a=1.0", "a=1.1", "b", "c"]
+    done = run(tmp_path, render("base", "missing-packages"), {"dpkg-query": query}, *words)
+    assert done.stdout.split() == ["a=1.1", "b", "c"]
+
+
+@pytest.mark.parametrize(("action", "changed", "told"), [("--hold", True, "linux-b"), ("--check", False, "linux-b")])
+def test_only_installed_packages_that_are_not_held_are_held(
+    tmp_path: Path, action: str, changed: bool, told: str
+) -> None:
+    rows = ["hold installed linux-a", "install installed linux-b", "deinstall config-files linux-c"]
+    stubs = {
+        "dpkg-query": "\n".join(f"echo '{row}'" for row in rows),
+        "dpkg": f"cat >> {tmp_path}/selections",
+    }
+    done = run(tmp_path, render("base", "hold-packages"), stubs, action, "linux-")
+    assert done.stdout.split() == [told]
+    assert (tmp_path / "selections").exists() is changed
+
+
+def test_a_job_that_died_of_memory_is_recorded_with_its_own_code(tmp_path: Path) -> None:
+    text = render("job", "job-end").replace("/var/lib/trainrig/job", str(tmp_path))
+    stubs = {
+        "docker": 'case "$1" in inspect) echo "137 true 2026-01-01T00:00:00Z 2026-01-01T01:00:00Z" ;; esac',
+        "journalctl": "exit 0",
+    }
+    run(tmp_path, "SERVICE_RESULT=exit-code\n" + text, stubs)
+    assert yaml.safe_load((tmp_path / "exit.json").read_text()) == {
+        "exit_code": 137,
+        "oom_killed": True,
+        "started_at": "2026-01-01T00:00:00Z",
+        "finished_at": "2026-01-01T01:00:00Z",
+        "service_result": "exit-code",
+    }
+
+
+def test_a_container_that_never_started_is_recorded_with_dockers_code(tmp_path: Path) -> None:
+    text = render("job", "job-end").replace("/var/lib/trainrig/job", str(tmp_path))
+    run(tmp_path, "EXIT_STATUS=125 SERVICE_RESULT=exit-code\n" + text, {"docker": "exit 1", "journalctl": "exit 0"})
+    record = yaml.safe_load((tmp_path / "exit.json").read_text())
+    assert (record["exit_code"], record["oom_killed"], record["started_at"]) == (125, False, "")
