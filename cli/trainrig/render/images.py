@@ -51,7 +51,7 @@ def choose(offer: Offer, job: Job, lock: Lock, matrix: Matrix) -> ImageChoice:
     verdicts = [(i, judge(_mix(offer, i, job, matrix), matrix)) for i in candidates]
     for image, verdict in verdicts:
         if verdict.possible:
-            return ImageChoice(image=_pinned(image, offer), notes=verdict.notes)
+            return ImageChoice(image=_pinned(image, offer), notes=verdict.notes if job.image else ())
     image, verdict = verdicts[0]
     return ImageChoice(
         image=None,

@@ -103,14 +103,16 @@ def _store(
     where = settings.get("region") or region or next(iter(policy.regions if policy else ()), None)
     if where is None:
         raise EnvironmentInvalid(f"nothing says in which region {name} is to lie", hint="--region REGION")
+    account = dict(policy.account) if policy else {}
+    group = settings.get("resource_group_name") or account.get("storage_resource_group")
     return Store(
         cloud=cloud,
         name=name,
         holder=holder,
         region=where,
         purposes=purposes,
-        resource_group=settings.get("resource_group_name") or (f"{environment.project}-store" if holder else None),
-        account=dict(policy.account) if policy else {},
+        resource_group=(group or f"{environment.project}-store") if holder else None,
+        account=account,
         labels={
             # not the managed-by of a rig: sweep must never take a store for a leftover
             "managed-by": "trainrig-store",

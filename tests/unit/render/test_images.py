@@ -39,6 +39,7 @@ def test_a_pinned_cuda_is_the_containers_where_its_name_is_silent() -> None:
 
 
 def test_a_container_with_an_unknown_cuda_is_said() -> None:
+    assert pick().notes == ()  # there is no container to speak of
     choice = pick({"image": "team/train:v1"})
     assert choice.image is not None
     assert "does not say which CUDA" in choice.notes[0]

@@ -58,6 +58,8 @@ def test_an_azure_store_is_a_container_of_an_account() -> None:
     assert (values["storage_account"], values["name"]) == ("teamckpt", "runs")
     assert values["resource_group"] == "trainrig-store"
     assert values["account"] == {"subscription": "1234"}
+    named = CloudPolicy(cloud="azure", regions=("westeurope",), account={"storage_resource_group": "data"})
+    assert made(clouds=(named,), checkpoint_store="az://teamckpt/runs/prefix").resource_group == "data"
     assert "delete_data" not in values
 
 
