@@ -49,22 +49,27 @@ _REFUSED = frozenset(
     }
 )
 
+Lender = tuple[str | None, str | None, int]  # profile, role, and which LENT_SECONDS they are used in
 _LOCK = threading.Lock()  # a session is not safe to make clients from in several threads; the clients themselves are
 
 
 def client(account: Account, service: str, region: str = HOME_REGION) -> Any:
     """A client of one service in one region, for the profile that the account names (else the chain's own), in the
     role that it names."""
+    lender = (account.settings.get("profile"), account.settings.get("role_arn"), int(time.monotonic() // LENT_SECONDS))
     with translated(account), _LOCK:
-        session = _session(
-            account.settings.get("profile"), account.settings.get("role_arn"), int(time.monotonic() // LENT_SECONDS)
-        )
-        return session.client(service, region_name=region, config=PATIENCE)  # type: ignore[call-overload]
+        return _client(lender, service, region)
+
+
+@lru_cache(maxsize=128)
+def _client(lender: Lender, service: str, region: str) -> Any:
+    return _session(lender).client(service, region_name=region, config=PATIENCE)  # type: ignore[call-overload]
 
 
 @lru_cache(maxsize=8)
-def _session(profile: str | None, role: str | None, _period: int) -> boto3.Session:
+def _session(lender: Lender) -> boto3.Session:
     """One session for all clients: it has read the service descriptions, which takes longer than most calls."""
+    profile, role, _period = lender
     session = boto3.Session(profile_name=profile)
     if not role:
         return session

@@ -18,7 +18,9 @@ def account(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> Iterator[Acc
     monkeypatch.setenv("AWS_ENDPOINT_URL_PRICING", loopback.url)
     monkeypatch.setenv("AWS_ENDPOINT_URL_SERVICE_QUOTAS", loopback.url)
     monkeypatch.delenv("AWS_PROFILE", raising=False)
+    monkeypatch.setenv("MOTO_EC2_LOAD_DEFAULT_AMIS", "false")  # thousands, for each test and region anew
     moto_placement_groups.install(monkeypatch)
     session._session.cache_clear()
+    session._client.cache_clear()
     with mock_aws():
         yield Account(cloud="aws", regions=("us-east-1",))

@@ -57,7 +57,7 @@ def serve_quotas(loopback: Loopback, own: dict[str, float], default: dict[str, f
 def test_limit_and_use_per_market(account: Account, loopback: Loopback) -> None:
     serve_quotas(loopback, own={"L-DB2E81BA": 192.0}, default={"L-3819A6DF": 0.0})
     ec2 = boto3.client("ec2", region_name="us-east-1")
-    image = ec2.describe_images()["Images"][0]["ImageId"]
+    image = "ami-12c6146b"
     ec2.run_instances(ImageId=image, InstanceType="g5.12xlarge", MinCount=1, MaxCount=1)
     ec2.run_instances(ImageId=image, InstanceType="m5.large", MinCount=1, MaxCount=1)
     stopped = ec2.run_instances(ImageId=image, InstanceType="g5.12xlarge", MinCount=1, MaxCount=1)
