@@ -1,4 +1,5 @@
-"""A job as a JSON document: what lies beside a rendered root as job.json. Values of secrets are never in it."""
+"""A job as a JSON document: what lies beside a rendered root as job.json, for people. No secret is in it, neither of
+`secrets` nor what looks like one in `envs` or a script."""
 
 from __future__ import annotations
 
@@ -11,15 +12,15 @@ from typing import Any
 
 from trainrig.model.clock import iso
 from trainrig.model.job import Job
+from trainrig.render.redact import Redactor
 
 SCHEMA = "trainrig.job/1"
 
 
 def to_document(job: Job) -> dict[str, Any]:
     """Decimals are strings, times ISO 8601, `secrets` the sorted names alone."""
-    document = {"schema": SCHEMA, **plain(job)}
-    document["secrets"] = sorted(job.secrets)
-    return document
+    masked: dict[str, Any] = Redactor().document({"schema": SCHEMA, **plain(job)})
+    return masked | {"secrets": sorted(job.secrets)}
 
 
 def plain(value: Any) -> Any:
