@@ -9,12 +9,13 @@ from functools import partial
 from typing import Any
 
 from trainrig.clouds.aws import delete_ec2, delete_iam
+from trainrig.clouds.aws.blockers import blockers
 from trainrig.clouds.aws.ec2_kinds import KINDS, Item, Kind, tags_of
 from trainrig.clouds.aws.facts import FACTS
 from trainrig.clouds.aws.session import client, regions, translated
 from trainrig.clouds.base import Account, Resource
 from trainrig.clouds.leftovers import HOURS_A_MONTH, RUN_ID_LABEL, claim, with_known_runs
-from trainrig.errors import UsageError
+from trainrig.errors import CommandFailed, UsageError
 from trainrig.model.offer import Market
 
 IAM_PATH = "/trainrig/"  # of the roles and profiles that the module makes
@@ -34,17 +35,31 @@ def find(account: Account, run_id: str | None = None) -> Iterator[Resource]:
 
 
 def delete(account: Account, resource: Resource) -> None:
-    """Deletes one; waits for the run's own instances to end before it takes what they hold."""
-    with translated(account):
-        if resource.type in delete_iam.DELETE:
+    """Deletes one; waits for the run's own instances to end before it takes what they hold.
+
+    Raises:
+        CommandFailed: AWS refuses; where something holds the resource, that is named.
+    """
+    if resource.type in delete_iam.DELETE:
+        with translated(account):
             delete_iam.DELETE[resource.type](client(account, "iam"), resource)
-        elif resource.type in delete_ec2.DELETE:
-            ec2 = client(account, "ec2", resource.region)
+        return
+    if resource.type not in delete_ec2.DELETE:
+        raise UsageError(f"aws has no resource of type {resource.type!r}")
+    ec2 = client(account, "ec2", resource.region)
+    try:
+        with translated(account):
             if resource.type not in {"instance", "spot_request"}:
                 delete_ec2.wait_for_instances(ec2, resource)
             delete_ec2.DELETE[resource.type](ec2, resource)
-        else:
-            raise UsageError(f"aws has no resource of type {resource.type!r}")
+    except CommandFailed as error:
+        if error.details.get("code") != "DependencyViolation":
+            raise
+        with translated(account):
+            held_by = blockers(ec2, resource)
+        raise CommandFailed(
+            f"{error.message} Held by {held_by or 'something that is not seen yet'}.", details=error.details
+        ) from error
 
 
 def _in_region(account: Account, run_id: str | None, region: str) -> list[Resource]:

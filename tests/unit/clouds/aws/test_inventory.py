@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 
 from support.rigs import identity
 from trainrig.clouds.aws import delete_ec2, inventory
+from trainrig.clouds.aws.blockers import blockers
 from trainrig.clouds.aws.ec2_kinds import KINDS
 from trainrig.clouds.base import Account, Resource
 from trainrig.errors import CommandFailed
@@ -161,12 +162,33 @@ def test_every_region_is_looked_at(account: Account) -> None:
     assert [(r.region, r.type) for r in inventory.find(both)] == [("us-west-2", "key_pair")]
 
 
-def test_a_foreign_dependant_is_said_in_the_words_of_aws(account: Account, ec2: Any, iam: Any) -> None:
+def test_what_holds_a_network_is_named(account: Account, ec2: Any, iam: Any) -> None:
+    """AWS says only that there is something."""
     build(ec2, iam)
-    vpc = next(r for r in inventory.find(account, RUN) if r.type == "vpc")
+    found = {r.type: r for r in inventory.find(account, RUN)}
     with pytest.raises(CommandFailed, match="DependencyViolation") as caught:
-        inventory.delete(account, vpc)
+        inventory.delete(account, found["vpc"])
     assert caught.value.details["code"] == "DependencyViolation"
+    assert f"{found['network_interface'].id} (" in caught.value.message
+    assert f"{found['security_group'].id} ({NAME})" in caught.value.message
+    assert f"{found['subnet'].id} ({NAME})" in caught.value.message
+
+
+def test_who_made_a_blocking_interface_is_named() -> None:
+    ec2 = Mock()
+    ec2.describe_network_interfaces.return_value = {
+        "NetworkInterfaces": [
+            {"NetworkInterfaceId": "eni-1", "Description": "ELB app/web", "RequesterId": "amazon-elb"},
+            {"NetworkInterfaceId": "eni-2", "Attachment": {"InstanceId": "i-9"}, "OwnerId": "123456789012"},
+        ]
+    }
+    ec2.describe_security_groups.return_value = {
+        "SecurityGroups": [{"GroupId": "sg-1", "GroupName": "own"}, {"GroupId": "sg-2", "GroupName": "web"}]
+    }
+    group = Resource(cloud="aws", region="r", type="security_group", id="sg-1", name="", run_id=RUN, expires_at=None)
+    assert blockers(ec2, group) == (
+        "eni-1 (ELB app/web, made by amazon-elb), eni-2 (of i-9, made by 123456789012), sg-2 (web)"
+    )
 
 
 def test_spot_requests_that_are_closed_do_not_count() -> None:
