@@ -23,7 +23,6 @@ from trainrig.errors import (
 )
 from trainrig.lifecycle import apply as applying
 from trainrig.lifecycle.apply import apply
-from trainrig.lifecycle.attempt import Review
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.destroy import destroy
 from trainrig.model.fault import FaultClass
@@ -31,6 +30,8 @@ from trainrig.model.offer import Market
 from trainrig.model.rig import RigState
 from trainrig.store import cooldowns, ledger
 from trainrig.store.journal import AttemptState
+from trainrig.tools.terraform import Terraform
+from trainrig.tools.terraform_plan import TerraformPlan
 
 pytestmark = pytest.mark.terraform
 
@@ -203,8 +204,11 @@ def test_every_attempt_is_on_the_bill(context: Context) -> None:
 
 
 def test_another_plan_than_the_reviewed_one_is_not_applied(context: Context) -> None:
-    other = Review(digest="sha256:other", settle=lambda _root: False)
+    def review(_terraform: Terraform, plan: TerraformPlan) -> None:
+        assert plan.count("create") == 3
+        raise PlanStale("another one")
+
     with pytest.raises(PlanStale):
-        apply(context, order(review=other))
+        apply(context, order(review=review))
     assert objects.everything() == []
     assert context.journal.rig(RUN).clean

@@ -7,13 +7,21 @@ from typing import Annotated
 
 import typer
 
-from trainrig.commands.options import Env, Format, OutputFormat, Quiet, Set, Verbose, Yes
+from trainrig.commands.options import Cloud, Env, Format, OutputFormat, Quiet, RunId, Set, Verbose, Yes
 
 
 def command(
     job: Annotated[Path, typer.Argument(metavar="JOB|DIR", help="The job file, or a folder from trainrig plan --out.")],
     env: Env = None,
     overrides: Set = None,
+    cloud: Cloud = None,
+    run_id: RunId = None,
+    plan_digest: Annotated[
+        str | None, typer.Option("--plan-digest", metavar="DIGEST", help="Apply only a plan of this digest.")
+    ] = None,
+    ceiling: Annotated[
+        str | None, typer.Option("--ceiling", metavar="USD", help="The most for an hour of the whole rig.")
+    ] = None,
     yes: Yes = False,
     output: Format = OutputFormat.TEXT,
     quiet: Quiet = False,
@@ -25,11 +33,13 @@ def command(
     Of a folder it applies exactly what was planned there, and refuses with 13 when something moved since. Asks before
     it spends, unless --yes is given. The rig lives until trainrig destroy, or until its lease is over.
     """
+    from trainrig.commands.amounts import amount
     from trainrig.console import Console
-    from trainrig.errors import UsageError
+    from trainrig.errors import PlanStale, UsageError
     from trainrig.lifecycle import apply_job, frozen
     from trainrig.lifecycle.context import opened
     from trainrig.lifecycle.load_job import find_environment, load_job
+    from trainrig.lifecycle.plan import only
     from trainrig.lifecycle.status import status
     from trainrig.model.clock import utc_now
     from trainrig.reports import status_json, status_text
@@ -38,12 +48,16 @@ def command(
     if job.is_dir():
         with opened(find_environment(env)) as context:
             applied = frozen.thaw(context, job)
+        if plan_digest not in {None, applied.order.details["plan_digest"]}:
+            raise PlanStale(f"{job} is not the plan {plan_digest}", hint="plan again, and have it reviewed again")
     else:
         jobs, environment = load_job(job, env, overrides or ())
         if len(jobs) > 1:
             raise UsageError(f"{job} holds {len(jobs)} jobs, apply takes one", hint="trainrig run runs them in order")
         with opened(environment) as context:
-            applied = apply_job.prepare(context, jobs[0], environment)
+            applied = apply_job.prepare(context, jobs[0], only(environment, cloud), run_id=run_id)
+        if plan_digest is not None:
+            applied = frozen.require(applied, plan_digest, amount("--ceiling", ceiling) if ceiling else None)
     console.say(applied.summary)
     if not yes and not console.interactive:
         raise UsageError("apply spends money and there is nobody to ask", hint="give --yes")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,13 @@ class OutputFormat(StrEnum):
     JSON = "json"
     MD = "md"
     GITHUB = "github"
+
+
+def _run_id(text: str | None) -> str | None:
+    """A digit keeps it apart from the words of a job, which digests of plans rely on."""
+    if text is not None and not re.fullmatch(r"(?=[a-z]*[0-9])[a-z0-9]{8}", text):
+        raise typer.BadParameter("eight of a-z and 0-9, with a digit among them")
+    return text
 
 
 Env = Annotated[
@@ -51,6 +59,10 @@ RunId = Annotated[
         "--run-id",
         metavar="ID",
         envvar="TRAINRIG_RUN_ID",
+        callback=_run_id,
         help="Eight of a-z and 0-9, known before anything is made; without it, a new one.",
     ),
+]
+Cloud = Annotated[
+    str | None, typer.Option("--cloud", metavar="CLOUD", help="Consider this cloud of the environment alone.")
 ]

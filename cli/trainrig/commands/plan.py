@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trainrig.commands.options import Env, Format, JobArg, OutputFormat, Quiet, RunId, Set
+from trainrig.commands.options import Cloud, Env, Format, JobArg, OutputFormat, Quiet, RunId, Set
 
 CHANGES = 2
 
@@ -23,7 +23,7 @@ def command(
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit with 2 when there is something to change.")
     ] = False,
-    cloud: Annotated[str | None, typer.Option("--cloud", metavar="CLOUD", help="Consider this cloud alone.")] = None,
+    cloud: Cloud = None,
     env: Env = None,
     overrides: Set = None,
     run_id: RunId = None,

@@ -55,7 +55,7 @@ class Order:
     generation: int = 1
     details: Mapping[str, Any] = field(default_factory=dict)  # kept in the journal: digests, the job's name
     quote: Quote = agreed_price
-    review: Review | None = None  # of the first attempt on the first candidate
+    review: Review | None = None  # of what the first candidate plans
 
     @property
     def ceiling(self) -> Decimal:
@@ -142,8 +142,7 @@ def _try_all(context: Context, rig: Rig, order: Order) -> Up:
 def _try(context: Context, rig: Rig, order: Order, candidate: Candidate) -> Up | Failed:
     """One candidate, again after a pause while its cloud has only not caught up with itself."""
     for delay in (*EVENTUAL_WAIT_SECONDS, None):
-        reviewed = candidate is order.candidates[0] and not context.journal.attempts(rig.run_id)
-        review = order.review if reviewed else None
+        review = order.review if candidate is order.candidates[0] else None
         outcome = try_candidate(context, rig, order.generation, candidate, order.make_root, review)
         if isinstance(outcome, Up):
             return outcome

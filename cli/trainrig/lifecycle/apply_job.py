@@ -42,7 +42,7 @@ class Applied:
         )
 
 
-def prepare(context: Context, job: Job, environment: Environment) -> Applied:
+def prepare(context: Context, job: Job, environment: Environment, *, run_id: str | None = None) -> Applied:
     """What an apply of the job would do; nothing is written down yet.
 
     Raises:
@@ -55,7 +55,7 @@ def prepare(context: Context, job: Job, environment: Environment) -> Applied:
     else:
         job = pins.pinned(job, pins.load_lock(job))
         identity = identity_of(
-            job, environment, owner=environment.owner or getpass.getuser(), now=utc_now(), run_id=new_run_id()
+            job, environment, owner=environment.owner or getpass.getuser(), now=utc_now(), run_id=run_id or new_run_id()
         )
         run = RunContext(
             identity=identity,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trainrig.clouds import registry
 from trainrig.clouds.base import CloudFacts
-from trainrig.errors import Interrupted, PlanStale, RigError, TerraformFailed
+from trainrig.errors import Interrupted, RigError, TerraformFailed
 from trainrig.lifecycle.check_nodes import deviation, nodes_of
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.teardown import remove
@@ -20,18 +20,14 @@ from trainrig.store import ledger
 from trainrig.store.journal import Attempt, AttemptState, Rig
 from trainrig.tools import proc
 from trainrig.tools.terraform import Terraform
+from trainrig.tools.terraform_plan import TerraformPlan
 
 # Writes the Terraform root of a candidate into a folder; the word is `<generation>-<attempt>`.
 MakeRoot = Callable[[Candidate, Path, str], None]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Review:
-    """A plan that was reviewed: only one that means the same is applied. `settle` then puts in what only this machine
-    has, the SSH key, and says whether it changed the root."""
-
-    digest: str
-    settle: Callable[[Path], bool]
+# Raises PlanStale when a plan is not the one that was reviewed.
+Review = Callable[[Terraform, TerraformPlan], None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,14 +112,7 @@ def _plan(terraform: Terraform, facts: CloudFacts, review: Review | None) -> Fai
     plan = terraform.show_plan()
     plan.raise_if_unsafe()
     if review is not None:
-        if plan.digest != review.digest:
-            raise PlanStale(
-                "what Terraform plans now is not what was reviewed",
-                hint="plan again, and have it reviewed again",
-                details={"reviewed": review.digest, "now": plan.digest},
-            )
-        if review.settle(terraform.root):
-            return _plan(terraform, facts, None)
+        review(terraform, plan)
     return plan.count("create")
 
 

@@ -1,202 +1,242 @@
-"""A plan that is frozen for review, and the apply of exactly it.
+"""Applies a plan as it was reviewed, or nothing.
 
-The folder holds what was decided (job, environment, placement, identity), the Terraform root of the first candidate,
-and `manifest.json`: the digest of each file and of everything outside that the plan depends on. `thaw` refuses when one
-of them has moved. The fallbacks are approved by the placement and rendered when they are needed.
+The folder of a plan is proven to be what was written, and everything outside that it depends on to be unmoved. Then the
+reviewed root gets what only this machine has (SSH key, own address, lease hour), Terraform plans it again, and only a
+plan of the same meaning is applied. Fallbacks come from the reviewed list and are rendered when they are needed.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trainrig import __version__
+from trainrig.clouds import registry
 from trainrig.errors import PlanStale, RigError
-from trainrig.lifecycle import pins
-from trainrig.lifecycle.apply import Order
+from trainrig.lifecycle import pins, plan_resources
+from trainrig.lifecycle.apply import Quote
 from trainrig.lifecycle.apply_job import Applied
-from trainrig.lifecycle.attempt import Review
+from trainrig.lifecycle.caller import ssh_ingress
 from trainrig.lifecycle.context import Context
-from trainrig.lifecycle.load_job import load_job
+from trainrig.lifecycle.load_job import find_environment, load_job
 from trainrig.lifecycle.order import order_of
-from trainrig.lifecycle.run_context import RunContext, documents
-from trainrig.model.clock import iso
+from trainrig.lifecycle.plan import digest, only, terraform_digest
+from trainrig.lifecycle.plan_out import environment_digest
+from trainrig.lifecycle.quotes import quotes
+from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.codec import build
 from trainrig.model.environment import Environment
 from trainrig.model.job import Job
+from trainrig.model.money import dollars
 from trainrig.model.placement import Candidate
 from trainrig.model.rig import RigIdentity, digest_of
-from trainrig.render.job_document import plain
+from trainrig.render import lockfile
+from trainrig.render.identity import lease_end
+from trainrig.render.late_bound import TFVARS, LateBound, tfvars_for
 from trainrig.reports import placement_json
-from trainrig.store.workdir import write_atomic
-from trainrig.tools import ssh
+from trainrig.store import plan_folder, workdir
+from trainrig.store.plan_folder import PlanFolder
+from trainrig.tools import ssh, terraform_state
+from trainrig.tools.terraform import Terraform
 from trainrig.tools.terraform_plan import TerraformPlan
 
-SCHEMA = "trainrig.manifest/1"
-MANIFEST = "manifest.json"
-ROOT = "root"
-KEEPS = timedelta(hours=24)  # how long a plan may wait for its review
-# What Terraform and the local cloud keep beside a root for this machine alone.
-_NOT_REVIEWED = {".terraform", ".terraform.lock.hcl", "terraform.d", "terraform.jsonl", "tfplan"}
+FIRST = "1-1"
+BACKEND = "backend.tf.json"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Frozen:
-    manifest: Mapping[str, Any]
-    plan: TerraformPlan | None  # None: offline, Terraform was not asked
-
-
-def freeze(
-    context: Context, run: RunContext, out: Path, *, overrides: Sequence[str] = (), offline: bool = False
-) -> Frozen:
-    """Writes the plan of a rig that does not exist yet into `out`, which is new or an older plan.
-
-    Raises:
-        TerraformFailed, UnsafePlan: the plan cannot be made, or does more than create.
-    """
-    shutil.rmtree(out / ROOT, ignore_errors=True)
-    order = order_of(run.job, run.environment, run.placement.candidates, identity=run.identity, rig=run.rig)
-    first = order.candidates[0]
-    order.make_root(first, out / ROOT, "1-1")
-    texts = {**documents(run), "identity.json": plain(run.identity)}
-    for name, document in texts.items():
-        write_atomic(out / name, (json.dumps(document, indent=1) + "\n").encode())
-    plan = None if offline else _planned(context, out / ROOT, first)
-    manifest = {
-        "schema": SCHEMA,
-        "run_id": run.run_id,
-        "files": _files(out),
-        "job_digest": run.job.digest,
-        "lock_digest": _lock_digest(run.job),
-        "overrides": list(overrides),
-        "environment_source": run.environment.source,
-        "plan_digest": None if plan is None else plan.digest,
-        "state_serial": 0,
-        "ceiling_hour_usd": str(order.ceiling),
-        "catalog": placement_json.to_document(run.placement)["catalog"],
-        "tools": {"trainrig": __version__},
-        "expires_at": iso(context.now() + KEEPS),
-    }
-    write_atomic(out / MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())
-    return Frozen(manifest=manifest, plan=plan)
-
-
-def thaw(context: Context, folder: Path) -> Applied:
-    """The order that a frozen plan is, once everything it depends on is proven unmoved.
+def thaw(context: Context, path: Path) -> Applied:
+    """The order that a reviewed plan is.
 
     Raises:
         PlanStale: with what has moved.
+        UsageError: there is no plan in that folder.
     """
-    manifest = _manifest(folder)
-    if context.now() > datetime.fromisoformat(manifest["expires_at"]):
+    folder = plan_folder.read(path)
+    manifest = folder.manifest
+    if context.now() >= datetime.fromisoformat(manifest["expires_at"]):
         raise _stale(f"the plan was good until {manifest['expires_at']}")
-    found, wanted = _files(folder), manifest["files"]
-    moved = sorted(n for n in {*found, *wanted} if found.get(n) != wanted.get(n))
-    if moved:
-        raise _stale(f"changed since the plan: {', '.join(moved)}")
-    run = _run(context, folder)
-    if any(r.run_id == run.run_id for r in context.journal.rigs(all_rigs=True) if r.clean):
-        raise _stale(f"this plan was applied before, as run {run.run_id}, and that rig is gone")
-    _require_same_job(run.job, manifest)
+    _require_same_inputs(build(Job, folder.document("job.json")), manifest)
+    run, begun = _run(context, folder)
+    ceiling = Decimal(manifest["price_ceiling_hour_usd"])
     order = order_of(run.job, run.environment, run.placement.candidates, identity=run.identity, rig=run.rig)
-    review = Review(digest=manifest["plan_digest"], settle=partial(_own_key, run)) if manifest["plan_digest"] else None
+
+    files: dict[str, str] = {}
+
+    def make_root(candidate: Candidate, root: Path, attempt: str) -> None:
+        if candidate is order.candidates[0]:
+            files.update(_reviewed_root(folder, run, root, attempt))
+        else:
+            order.make_root(candidate, root, attempt)
+
+    def review(terraform: Terraform, plan: TerraformPlan) -> None:
+        _require_state(terraform, manifest["state_serial"] or 0)
+        _require_plan(run, files, plan, manifest)
+
     order = replace(
         order,
-        make_root=partial(_make_root, order, folder / ROOT),
-        ceiling_hour_usd=Decimal(manifest["ceiling_hour_usd"]),
+        make_root=make_root,
+        ceiling_hour_usd=ceiling,
+        quote=_affordable(run, ceiling, context),
         review=review,
+        details={**order.details, "plan_digest": manifest["plan_digest"]},
     )
-    return Applied(run=run, order=order, begun=False)
+    return Applied(run=run, order=order, begun=begun)
 
 
-def _make_root(order: Order, reviewed: Path, candidate: Candidate, root: Path, attempt: str) -> None:
-    """The reviewed root for the first attempt on the first candidate, a new one for all others."""
-    if attempt != "1-1" or candidate is not order.candidates[0]:
-        order.make_root(candidate, root, attempt)
-        return
-    shutil.copytree(reviewed, root, ignore=shutil.ignore_patterns(*_NOT_REVIEWED - {"terraform.d"}))
+def require(applied: Applied, plan_digest: str, ceiling: Decimal | None) -> Applied:
+    """An order made now, held to a plan that was reviewed elsewhere; `ceiling` is the approved price of an hour."""
+    made = applied.order.make_root
+    files: dict[str, str] = {}
+
+    def make_root(candidate: Candidate, root: Path, attempt: str) -> None:
+        made(candidate, root, attempt)
+        files.clear()
+        files.update(_as_attempt(_files(root), applied.run.identity, attempt, FIRST))
+
+    def review(_terraform: Terraform, plan: TerraformPlan) -> None:
+        _require_plan(applied.run, files, plan, {"plan_digest": plan_digest, "terraform_digest": None})
+
+    order = replace(applied.order, make_root=make_root, review=review, ceiling_hour_usd=ceiling)
+    return replace(applied, order=order)
 
 
-def _own_key(run: RunContext, root: Path) -> bool:
-    """Lets this machine into the nodes: the private key of the plan never left the machine that planned. True when the
-    root was changed for it."""
-    path = root / "terraform.tfvars.json"
-    text = path.read_text(encoding="utf-8")
-    planned, own = json.loads(text)["ssh_public_key"], ssh.make_key(run.rig.path)
-    if planned == own:
-        return False
-    write_atomic(path, text.replace(planned, own).encode())
-    return True
-
-
-def _planned(context: Context, root: Path, candidate: Candidate) -> TerraformPlan:
-    with context.terraform(root, candidate.offer.cloud) as terraform:
-        terraform.init().check()
-        terraform.plan().check()
-        plan = terraform.show_plan()
-    plan.raise_if_unsafe()
-    return plan
-
-
-def _require_same_job(job: Job, manifest: Mapping[str, Any]) -> None:
-    """The job file and the lock as they are now, where they can be seen from here."""
-    if not job.source or not Path(job.source).is_file():
-        return
-    try:
-        jobs, _ = load_job(Path(job.source), manifest["environment_source"], manifest["overrides"])
-    except RigError as error:
-        raise _stale(f"{job.source} cannot be read any more: {error.message}") from error
-    if manifest["job_digest"] not in {j.digest for j in jobs}:
-        raise _stale(f"{job.source} has changed since the plan")
-    if manifest["lock_digest"] != _lock_digest(job):
-        raise _stale("the lock has changed since the plan")
-
-
-def _run(context: Context, folder: Path) -> RunContext:
-    def read(name: str) -> Any:
-        return json.loads((folder / name).read_text(encoding="utf-8"))
-
-    return RunContext(
-        identity=build(RigIdentity, read("identity.json")),
-        job=build(Job, read("job.json")),
-        environment=build(Environment, read("environment.json")),
-        placement=placement_json.from_document(read("placement.json")),
+def _run(context: Context, folder: PlanFolder) -> tuple[RunContext, bool]:
+    """The run of the plan, with a lease from now on, or as an earlier apply of the same plan began it."""
+    identity = build(RigIdentity, folder.document("identity.json"))
+    known = [r for r in context.journal.rigs(all_rigs=True) if r.run_id == identity.run_id]
+    if known and known[0].clean and context.journal.attempts(identity.run_id):
+        raise _stale(f"this plan was applied before, as run {identity.run_id}, and that rig is gone")
+    environment = build(Environment, folder.document("environment.json"))
+    lease = int(folder.manifest["rig"]["lease_seconds"])
+    identity = known[0].identity if known else replace(identity, expires_at=lease_end(context.now(), lease))
+    run = RunContext(
+        identity=identity,
+        job=_job(folder),
+        environment=environment,
+        placement=placement_json.from_document(folder.document("placement.json")),
         observe=context.observe,
     )
+    return run, bool(known)
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
+def _job(folder: PlanFolder) -> Job:
+    """The job as it was reviewed; where its file is here too, with the paths of this machine."""
+    job = build(Job, folder.document("job.json"))
+    found = _current(job, folder.manifest)
+    return replace(found, image=job.image) if found is not None and found.digest == job.digest else job
+
+
+def _current(job: Job, manifest: Mapping[str, Any]) -> Job | None:
+    """The job as its file has it now; None: the file is not here."""
+    if not job.source or not Path(job.source).is_file():
+        return None
+    jobs, _ = load_job(Path(job.source), _environment_file(manifest), manifest["job"]["overrides"])
+    return jobs[0]
+
+
+def _environment_file(manifest: Mapping[str, Any]) -> str | None:
+    file = manifest["environment"]["file"]
+    return str(file) if file and Path(file).is_file() else None
+
+
+def _require_same_inputs(job: Job, manifest: Mapping[str, Any]) -> None:
+    """Job, lock and environment as they are now, where they can be seen from here."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise _stale(f"{folder} holds no plan: {error}") from error
-    if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
-        raise _stale(f"{folder / MANIFEST} is not a {SCHEMA} document")
-    return manifest
+        current = _current(job, manifest)
+        if current is None:
+            return
+        lock = lockfile.text(pins.load_lock(current))
+        file = _environment_file(manifest)
+        environment = only(find_environment(file), manifest["job"]["cloud"]) if file else None
+    except RigError as error:
+        raise _stale(f"what the plan was made from cannot be read any more: {error.message}") from error
+    if current.digest != manifest["job_digest"]:
+        raise _stale(f"{job.source} has changed since the plan")
+    if digest_of(lock) != manifest["lock_digest"]:
+        raise _stale("the lock has changed since the plan")
+    if environment is not None and environment_digest(environment) != manifest["environment_digest"]:
+        raise _stale(f"{file} has changed since the plan")
 
 
-def _files(folder: Path) -> dict[str, str]:
-    """Digests of all that is reviewed, by path."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder)
-        if path.is_file() and not _NOT_REVIEWED & set(name.parts) and name.as_posix() != MANIFEST:
-            found[name.as_posix()] = hashlib.sha256(path.read_bytes()).hexdigest()
-    return found
+def _affordable(run: RunContext, ceiling: Decimal, context: Context) -> Quote:
+    """Today's prices. Raises PlanStale when no candidate is within what was approved."""
+    candidates = run.placement.candidates
+    quote = quotes(candidates, run.environment, context.now())
+    cheapest = min((quote(c.offer) or Decimal(0)) * c.nodes for c in candidates)
+    if cheapest > ceiling:
+        raise _stale(
+            f"the cheapest of {len(candidates)} candidates is {dollars(cheapest)} an hour now,"
+            f" {dollars(ceiling)} were approved"
+        )
+    return quote
 
 
-def _lock_digest(job: Job) -> str:
-    path = pins.lock_path(job)
-    return digest_of(path.read_bytes() if path.is_file() else b"")
+def _reviewed_root(folder: PlanFolder, run: RunContext, root: Path, attempt: str) -> dict[str, str]:
+    """Writes the reviewed root with the values of this machine; returns it as that of the first attempt."""
+    cloud = run.placement.candidates[0].offer.cloud
+    then = build(LateBound, folder.manifest["late_bound"]["values"])
+    now = LateBound.of(
+        run.identity,
+        public_key=ssh.make_key(run.rig.path),
+        cidrs=ssh_ingress(run.environment, cloud) if then.cidrs else (),
+    )
+    files = dict(folder.root)
+    files[TFVARS] = tfvars_for(files[TFVARS], then, now)
+    workdir.write_tree(root, _as_attempt(files, run.identity, FIRST, attempt))
+    if registry.has(cloud, "provider"):
+        registry.provider(cloud).lay_plugin(root)
+    return files
 
 
-def _stale(why: str) -> PlanStale:
-    return PlanStale(why, hint="plan again, and have it reviewed again")
+def _require_state(terraform: Terraform, planned: int) -> None:
+    serial = terraform_state.serial(terraform.state_pull())
+    if serial != planned:
+        raise _stale(f"the state has moved: serial {serial} now, {planned} when planned")
+
+
+def _require_plan(
+    run: RunContext, files: dict[str, str], plan: TerraformPlan, reviewed: Mapping[str, str | None]
+) -> None:
+    """The plan means what was reviewed; where a provider was asked then, down to each value."""
+    resources, late = plan_resources.resources(plan), _late(files, run.identity, run.environment)
+    found = {"plan_digest": digest(run.job, run.environment, run.placement.candidates, files, resources, late)}
+    if reviewed["terraform_digest"]:
+        found["terraform_digest"] = terraform_digest(resources, late)
+    for name, now in found.items():
+        if reviewed[name] != now:
+            raise _stale("what Terraform plans now is not what was reviewed", reviewed=str(reviewed[name]), now=now)
+
+
+def _late(files: Mapping[str, str], identity: RigIdentity, environment: Environment) -> LateBound:
+    values = json.loads(files[TFVARS])
+    cidrs = () if environment.ssh_ingress else values["ssh_ingress_cidrs"]
+    return LateBound.of(identity, public_key=values["ssh_public_key"], cidrs=cidrs)
+
+
+def _files(root: Path) -> dict[str, str]:
+    """The rendered files of a root, without what Terraform and the local cloud lay beside them."""
+    found = [p for p in (*root.glob("*"), *root.glob("module/**/*")) if p.is_file()]
+    return {
+        p.relative_to(root).as_posix(): p.read_text(encoding="utf-8")
+        for p in found
+        if p.suffix in {".tf", ".json"} or p.name == ".terraform.lock.hcl"
+    }
+
+
+def _as_attempt(files: dict[str, str], identity: RigIdentity, old: str, new: str) -> dict[str, str]:
+    """The same root with the state of another attempt: each has its own."""
+    if BACKEND in files:
+        files = {**files, BACKEND: files[BACKEND].replace(_key(identity, old), _key(identity, new))}
+    return files
+
+
+def _key(identity: RigIdentity, attempt: str) -> str:
+    return f"{identity.resource_prefix}/{attempt}"
+
+
+def _stale(why: str, **details: str) -> PlanStale:
+    return PlanStale(why, hint="plan again, and have it reviewed again", details=details)

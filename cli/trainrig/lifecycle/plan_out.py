@@ -34,6 +34,7 @@ def write(planned: Planned, out: Path, *, overrides: Sequence[str], cloud: str |
         "plan.json": plan_json.to_document(plan, plan_folder.ROOT),
         "job.json": {**plain(job), "secrets": references(job)},
         "environment.json": plain(planned.environment),
+        "identity.json": plain(plan.identity),
     }
     files = {
         **{f"{plan_folder.ROOT}/{path}": text for path, text in planned.files.items()},
