@@ -39,6 +39,8 @@ class Recipe:
         return f"{self.repository}:{hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:12]}"
 
 
+DAEMON_JSON = '{\\n    "exec-opts": [\\n        "native.cgroupdriver=systemd"\\n    ]\\n}\\n'
+
 NODE = Recipe(
     repository="trainrig-node",
     variant="minbase",
@@ -64,7 +66,8 @@ NODE = Recipe(
         f'chmod 0440 "$1/etc/sudoers.d/{NODE_USER}"',
         # A nested container must stay inside the node's own cgroup, or the node's limits do not hold for it.
         'mkdir -p "$1/etc/docker"',
-        """echo '{"exec-opts": ["native.cgroupdriver=systemd"]}' > "$1/etc/docker/daemon.json" """,
+        # To the byte what the role container_runtime writes, which then need not restart the daemon.
+        f"printf '{DAEMON_JSON}' > \"$1/etc/docker/daemon.json\"",
         'printf "UseDNS no\\nPasswordAuthentication no\\n" > "$1/etc/ssh/sshd_config.d/trainrig.conf"',
         'chroot "$1" systemctl mask getty.target apt-daily.timer apt-daily-upgrade.timer systemd-udevd.service',
         # Identity is a node's own; the Terraform provider puts a fresh host key into each.
@@ -74,11 +77,16 @@ NODE = Recipe(
     entry=("/sbin/init",),
 )
 
+PRUNE = (
+    'rm -rf "$1"/usr/share/i18n "$1"/usr/share/perl* "$1"/usr/lib/*/perl "$1"/usr/lib/*/gconv "$1"/var/lib/apt/lists'
+)
+
 PYTHON = Recipe(
     repository="trainrig-python",
     variant="essential",
     packages=("python3", "python3-numpy", "ca-certificates"),
-    hooks=('rm -rf "$1"/usr/share/i18n "$1"/usr/share/perl5 "$1"/var/lib/apt/lists/*',),
+    # It is sent to every node. Nothing is installed into it later, so what only packages and their tests use can go.
+    hooks=(PRUNE, 'find "$1/usr/lib/python3/dist-packages" -name tests -prune -exec rm -r {} +'),
     entry=("python3",),
 )
 

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from pathlib import Path
+
+from filelock import FileLock
+
 from trainrig.errors import MissingTool, PreflightFailed
 from trainrig.localcloud import image, isolation, recipe
 from trainrig.localcloud.engine import Engine, connect
@@ -17,7 +23,9 @@ def prepare(run: Runner, observe: Observer) -> None:
     Raises:
         PreflightFailed: no Docker, no rights, no disk, no distribution to build from, no nested Docker.
     """
-    with connect() as engine:
+    # Two runs that start at once build an image once.
+    lock = Path(tempfile.gettempdir()) / f"trainrig-images-{os.getuid()}.lock"
+    with connect() as engine, FileLock(lock, mode=0o600):
         _prepare(engine, run, observe)
 
 
