@@ -6,6 +6,7 @@ It is not Google: it knows no permissions, no quota and no time. Operations are 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +67,10 @@ class FakeGcp:
 
     def _aggregated(self, request: Request) -> Any:
         wanted = request.groups[0]
+        named = re.fullmatch(r'name (?:eq|=) "(.*)"', request.query.get("filter", 'name eq ".*"'))
+        assert named, f"a filter that this fake does not know: {request.query['filter']}"
         scopes: dict[str, Any] = {
-            scope: {wanted: list(found.values())}
+            scope: {wanted: [item for name, item in found.items() if re.fullmatch(named[1], name)]}
             for (scope, collection), found in self.items.items()
             if collection == wanted
         }

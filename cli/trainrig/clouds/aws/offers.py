@@ -11,6 +11,7 @@ from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import Any
 
+from trainrig.catalog.normalise import canonical
 from trainrig.clouds.aws.session import client, regions, translated
 from trainrig.clouds.base import Account
 from trainrig.model.clock import utc_now
@@ -108,7 +109,7 @@ def gpu_name(name: str, memory_gib: float) -> str:
         return "A100-80GB"
     if name == "V100" and memory_gib > 24:
         return "V100-32GB"
-    return name
+    return canonical(name)
 
 
 def zones_of(ec2: Any, types: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -31,6 +31,8 @@ GPUS = {
     "nvidia-h200-141gb": ("H200", 141),
     "nvidia-b200": ("B200", 180),
 }
+# Of the fifty thousand machine types of all zones, those that have or take a GPU.
+FAMILIES = 'name eq "(a2|a3|a4|g2|n1-highmem)-.*"'
 # Local disk that comes with the type and is billed with it (cloud.google.com/compute/docs/gpus, bundled Local SSD).
 BUNDLED_DISK_GB_PER_GPU = {
     "a2-ultragpu": 375,
@@ -105,7 +107,7 @@ def machines(account: Account) -> Iterator[Machine]:
     """GPU machine types as such, and N1 types joined with the accelerators that their zone has."""
     accelerators = {(scope.removeprefix("zones/"), item.name) for scope, item in pages(account, "AcceleratorTypes")}
     by_name = {name: accelerator for accelerator, (name, _) in GPUS.items()}
-    for scope, item in pages(account, "MachineTypes"):
+    for scope, item in pages(account, "MachineTypes", filter=FAMILIES):
         zone = scope.removeprefix("zones/")
         for accelerator, count in _gpus(item, by_name):
             if accelerator in GPUS and (zone, accelerator) in accelerators:

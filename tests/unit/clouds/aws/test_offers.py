@@ -83,6 +83,7 @@ def test_refusal_carries_the_words_of_aws(account: Account, loopback: Loopback) 
         ("V100", 16, "V100"),
         ("V100", 32, "V100-32GB"),
         ("H100", 80, "H100"),
+        ("Radeon Pro V520", 8, "Radeon-Pro-V520"),
     ],
 )
 def test_gpu_name_tells_memory_sizes_apart(name: str, memory_gib: float, expected: str) -> None:
