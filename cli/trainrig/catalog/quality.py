@@ -104,10 +104,10 @@ def is_stale(offer: Offer, now: datetime, max_age_hours: int) -> bool:
     return now - offer.captured_at > timedelta(hours=max_age_hours)
 
 
-def refreshed_types(offers: Iterable[Offer], now: datetime, max_age_hours: int) -> set[tuple[str, str]]:
-    """(cloud, instance type) of which some price is fresh: there, an old price is no longer believed. Where all
-    prices are old, the old ones are used and the placement says so."""
-    return {(o.cloud, o.instance_type) for o in offers if not is_stale(o, now, max_age_hours)}
+def refreshed_types(offers: Iterable[Offer], now: datetime, max_age_hours: int) -> set[tuple[str, str, str]]:
+    """(cloud, region, instance type) of which some price is fresh: there, an old price is no longer believed. Where
+    all prices are old, the old ones are used and the placement says so."""
+    return {(o.cloud, o.region, o.instance_type) for o in offers if not is_stale(o, now, max_age_hours)}
 
 
 def _flagged(offer: Offer, flag: str) -> Offer:

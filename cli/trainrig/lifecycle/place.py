@@ -19,7 +19,7 @@ from trainrig.model.job import Job
 from trainrig.model.offer import Offer
 from trainrig.model.placement import Placement, RejectionCode
 from trainrig.model.tariff import CloudCosts
-from trainrig.placement.decide import decide, machine_misfit
+from trainrig.placement.decide import decide, machine_misfit, region_misfit
 from trainrig.store.catalog_index import CatalogIndex
 
 
@@ -76,15 +76,27 @@ def _shortlist(
     costs: Mapping[str, CloudCosts],
     counted: Counter[RejectionCode],
 ) -> OfferFilter:
-    """The machine types of which an offer may fit; adds the offers of all others to `counted`."""
+    """The machine types and regions of which an offer may fit; adds all other offers to `counted`.
+
+    All offers of a type in a region are taken or left together, since prices are compared among them.
+    """
     machines = index.machines()
     misfits = {m.id: machine_misfit(job, environment, costs, m) for m in machines}
     types = {(m.cloud, m.instance_type) for m in machines if misfits[m.id] is None}
+    near = [m for m in machines if (m.cloud, m.instance_type) in types]
+    places = index.regions(near)
+    verdicts = {
+        (m.id, region): region_misfit(job, environment, costs, m, region) for m in near for region in places[m.id]
+    }
+    regions = {region for (_id, region), misfit in verdicts.items() if misfit is None}
     for m in machines:
         misfit = misfits[m.id]
         if misfit is not None and (m.cloud, m.instance_type) not in types:
             counted[misfit[0]] += m.offers
-    return OfferFilter(types=types)
+    for (machine, region), misfit in verdicts.items():
+        if misfit is not None and region not in regions:
+            counted[misfit[0]] += places[machine][region]
+    return OfferFilter(types=types if regions else (), regions=regions)
 
 
 def _check_clouds(environment: Environment, index: CatalogIndex) -> None:

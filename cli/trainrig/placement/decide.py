@@ -136,6 +136,18 @@ def machine_misfit(
     return None if None in misfits else _furthest([m for m in misfits if m])
 
 
+def region_misfit(
+    job: Job, environment: Environment, costs: Mapping[str, CloudCosts], hardware: fit.Hardware, region: str
+) -> fit.Misfit | None:
+    """The same for a machine in a region: None when an option can use the machine, and there."""
+    misfits = [
+        fit.machine(job, option, environment, costs, hardware)
+        or fit.region(option, environment, hardware.cloud, region)
+        for option in job.options
+    ]
+    return None if None in misfits else _furthest([m for m in misfits if m])
+
+
 def _furthest(misfits: Sequence[fit.Misfit]) -> fit.Misfit:
     return max(misfits, key=lambda misfit: STAGE[misfit[0]])
 
@@ -151,7 +163,7 @@ class _Considered:
     quotas: QuotaBook
     cooldowns: Sequence[Cooldown]
     spend: limits.Spend
-    refreshed: set[tuple[str, str]]
+    refreshed: set[tuple[str, str, str]]
     machines: dict[tuple[object, ...], list[fit.Misfit | None]] = field(default_factory=dict)
 
     def __call__(self, offer: Offer) -> order.Ranked | fit.Misfit:
@@ -194,7 +206,7 @@ class _Considered:
         doubt = quality.refusal(offer)
         if doubt:
             return Code.BAD_PRICE, doubt
-        if (offer.cloud, offer.instance_type) in self.refreshed and quality.is_stale(
+        if (offer.cloud, offer.region, offer.instance_type) in self.refreshed and quality.is_stale(
             offer, self.now, self.environment.max_price_age_hours
         ):
             return Code.STALE_PRICE, f"from {offer.captured_at:%Y-%m-%d}, while others of its type are newer"

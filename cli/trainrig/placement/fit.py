@@ -139,16 +139,26 @@ def _driver(job: Job, environment: Environment, offer: Hardware) -> Misfit | Non
     return None
 
 
+def region(option: ResourceOption, environment: Environment, cloud: str, name: str) -> Misfit | None:
+    """Why a region is not allowed, or None."""
+    policy = environment.policy(cloud)
+    assert policy is not None  # machine() has seen to it
+    if option.region is not None and option.region != name:
+        return Code.REGION_NOT_ALLOWED, f"the job asks for {option.region}"
+    if policy.regions and name not in policy.regions:
+        return Code.REGION_NOT_ALLOWED, f"the environment {environment.name} does not have {name}"
+    return None
+
+
 def place(
     job: Job, option: ResourceOption, environment: Environment, costs: Mapping[str, CloudCosts], offer: Offer
 ) -> Misfit | None:
     """Why an offer whose machine fits is sold in the wrong place or way, or None."""
     policy = environment.policy(offer.cloud)
     assert policy is not None  # machine() has seen to it
-    if option.region is not None and option.region != offer.region:
-        return Code.REGION_NOT_ALLOWED, f"the job asks for {option.region}"
-    if policy.regions and offer.region not in policy.regions:
-        return Code.REGION_NOT_ALLOWED, f"the environment {environment.name} does not have {offer.region}"
+    wrong_region = region(option, environment, offer.cloud, offer.region)
+    if wrong_region:
+        return wrong_region
     if option.zone is not None and option.zone != offer.zone:
         return Code.ZONE_NOT_ALLOWED, f"the job asks for {option.zone}"
     if policy.zones and offer.zone not in policy.zones:

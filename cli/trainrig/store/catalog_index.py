@@ -145,13 +145,25 @@ class CatalogIndex:
         machines = {m.id: m for m in self.machines(wanted)}
         rows = self._db.execute(
             "SELECT machine, region, zone, market, price, captured_at, source, flags FROM offers"
-            " WHERE machine IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(machines)),),
+            " WHERE machine IN (SELECT value FROM json_each(?1))"
+            " AND (?2 OR region IN (SELECT value FROM json_each(?3)))",
+            (json.dumps(list(machines)), not wanted.regions, json.dumps(list(wanted.regions))),
         )
         for row in rows:
             offer = _offer(machines[row[0]], row)
             if wanted.admits(offer):
                 yield offer
+
+    def regions(self, machines: Iterable[Machine]) -> dict[int, dict[str, int]]:
+        """How many offers of each machine there are in each region."""
+        found: dict[int, dict[str, int]] = {}
+        for machine, region, count in self._db.execute(
+            "SELECT machine, region, COUNT(*) FROM offers WHERE machine IN (SELECT value FROM json_each(?))"
+            " GROUP BY machine, region",
+            (json.dumps([m.id for m in machines]),),
+        ):
+            found.setdefault(machine, {})[region] = count
+        return found
 
     def sources(self) -> tuple[Source, ...]:
         """One a cloud, by name."""

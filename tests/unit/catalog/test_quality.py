@@ -61,4 +61,4 @@ def test_regions_and_types_are_not_compared_with_one_another() -> None:
 def test_a_type_counts_as_refreshed_when_one_of_its_prices_is_new() -> None:
     old, new = offer(captured_at=NOW - timedelta(hours=25)), offer(captured_at=CAPTURED, instance_type="p4de")
 
-    assert quality.refreshed_types([old, new], NOW, 24) == {("aws", "p4de")}
+    assert quality.refreshed_types([old, new], NOW, 24) == {("aws", "us-east-1", "p4de")}

@@ -84,9 +84,9 @@ def test_a_cooldown_covers_what_it_names_until_it_ends() -> None:
 
 def test_a_stale_price_is_refused_only_where_a_newer_one_is_known() -> None:
     old = NOW - timedelta(days=90)
-    stale, fresh = offer("9", region="us-east-2", captured_at=old), offer("10")
+    stale, fresh = offer("9", zone="use1-az1", captured_at=old), offer("10", zone="use1-az2")
 
-    assert codes(placed([stale, fresh])) == {"p4d.24xlarge@us-east-2": "stale_price"}
+    assert codes(placed([stale, fresh])) == {"p4d.24xlarge@use1-az1": "stale_price"}
     alone = placed([stale])
     assert alone.chosen is not None
     assert "stale_price" in {w.code for w in alone.warnings}

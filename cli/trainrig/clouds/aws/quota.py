@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -62,6 +61,8 @@ def needed(offer: Offer, nodes: int) -> Sequence[QuotaNeed]:
 
 def quotas(account: Account, offers: Sequence[Offer]) -> Iterator[Quota]:
     """Limit and use of each quota that these offers count against."""
+    from concurrent.futures import ThreadPoolExecutor
+
     from trainrig.clouds.aws.session import translated
 
     wanted: dict[str, dict[str, Market]] = {}
