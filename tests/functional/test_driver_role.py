@@ -46,7 +46,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     root = tmp_path_factory.mktemp("repositories")
     nvidia = apt_repo.build(root / "nvidia", [p for v in DRIVERS for p in apt_repo.driver(v)])
     toolkit = apt_repo.build(root / "toolkit", [p for v in ("1.17.4-1", "1.17.8-1") for p in apt_repo.toolkit(v)])
-    with nodes.booted(rig) as booted, apt_repo.served(root, nodes.gateway()) as url:
+    with nodes.booted(rig) as booted, apt_repo.served(root, nodes.gateway(booted[0])) as url:
         ssh = open_ssh(rig, booted, silent)
         bench = Bench(ssh=ssh, variables=_variables(url, nvidia, toolkit))
         bench.sh("echo '2 H100-standin' > /etc/standin-gpus")

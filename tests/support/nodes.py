@@ -50,10 +50,10 @@ def booted(rig: Path, count: int = 1) -> Iterator[tuple[Node, ...]]:
             machine.remove(docker, spec.name, spec.volume)
 
 
-def gateway() -> str:
-    """This machine's address as the nodes see it."""
-    config = engine.connect().client.networks.get(NETWORK).attrs["IPAM"]["Config"]
-    return str(config[0]["Gateway"])
+def gateway(node: Node) -> str:
+    """This machine's address as a node sees it."""
+    container = engine.connect().client.containers.get(node.instance_id)
+    return str(container.attrs["NetworkSettings"]["Networks"][NETWORK]["Gateway"])
 
 
 def _spec(run_id: str, rank: int, public_key: str) -> machine.MachineSpec:

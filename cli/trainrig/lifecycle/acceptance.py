@@ -12,7 +12,7 @@ from trainrig.model.evidence import NodeCheck, Status
 
 MIN_FREE_BYTES = 2 << 30
 MIN_FREE_INODES = 10_000
-MIN_WRITE_BYTES_PER_SECOND = 20 << 20  # below this something is wrong with the disk, whatever its class
+MIN_WRITE_BYTES_PER_SECOND = 5 << 20  # below this something is wrong with the disk, whatever its class
 MAX_SKEW_SECONDS = 2.0  # signatures of object stores allow minutes; logs of several nodes do not
 MEMORY_TOLERANCE = 0.15  # what a driver keeps for itself
 NO_GPU = "the offer has no GPU"

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from trainrig.errors import ConfigureFailed, Interrupted
 from trainrig.model.events import Observer, Progress
 
@@ -63,7 +65,9 @@ def run_playbook(
         ConfigureFailed: a task failed, a node did not answer, the playbook could not be read, or time ran out.
     """
     recap = Recap(log=directory / "artifacts" / "last" / "stdout")
-    status, rc = _run(playbook, inventory, directory, check, timeout_seconds, _Listener(recap, observe), stopped)
+    status, rc = _run(
+        playbook, inventory, directory, check, timeout_seconds, _Listener(recap, observe, task_count(playbook)), stopped
+    )
     if status == "canceled":
         raise Interrupted("configuring was interrupted", hint="trainrig configure goes on with it")
     if status == "timeout":
@@ -80,16 +84,17 @@ def run_playbook(
 class _Listener:
     """Turns ansible-runner's event dictionaries into Progress and the recap. Returns False: no file an event."""
 
-    def __init__(self, recap: Recap, observe: Observer) -> None:
+    def __init__(self, recap: Recap, observe: Observer, total: int) -> None:
         self.recap = recap
         self._observe = observe
         self._started = 0
+        self._total = total
 
     def __call__(self, event: Mapping[str, Any]) -> bool:
         kind, data = event.get("event", ""), event.get("event_data", {})
         if kind == "playbook_on_task_start" and not data.get("task", "").startswith("Validating arguments"):
-            self._started += 1
-            self._observe(Progress(phase="configure", message=_task(data), done=self._started))
+            self._started = min(self._started + 1, self._total - 1)  # files that roles include come on top
+            self._tell(_task(data))
         elif kind in _DONE:
             self._result(kind, data)
         return False
@@ -110,10 +115,22 @@ class _Listener:
                 unreachable=kind == "runner_on_unreachable",
             )
             recap.failures.append(failure)
-            self._observe(Progress(phase="configure", message=f"failed: {failure}", node=node, done=self._started))
+            self._tell(f"failed: {failure}", node)
         elif result.get("changed"):
             paths = ", ".join(map(str, result.get("paths") or []))
             recap.changed.append((node, f"{task} ({paths})" if paths else task))
+
+    def _tell(self, message: str, node: str | None = None) -> None:
+        step = Progress(phase="configure", message=message, node=node, done=self._started, total=self._total)
+        self._observe(step)
+
+
+def task_count(playbook: Path) -> int:
+    """How many tasks the roles of a playbook have in their main files; Ansible itself does not say."""
+    plays = yaml.safe_load(playbook.read_text(encoding="utf-8"))
+    roles = playbook.parent.parent / "roles"
+    mains = [roles / role["role"] / "tasks" / "main.yml" for play in plays for role in play["roles"]]
+    return sum(len(yaml.safe_load(main.read_text(encoding="utf-8"))) for main in mains)
 
 
 def _task(data: Mapping[str, Any]) -> str:

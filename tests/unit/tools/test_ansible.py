@@ -9,7 +9,7 @@ from trainrig.tools.ansible import Recap, _failure, _Listener
 def listen(*events: dict[str, Any]) -> tuple[Recap, list[Event]]:
     recap = Recap()
     seen: list[Event] = []
-    listener = _Listener(recap, seen.append)
+    listener = _Listener(recap, seen.append, 10)
     assert not any(listener(e) for e in events), "a true answer makes ansible-runner write a file an event"
     return recap, seen
 
@@ -21,7 +21,7 @@ def result(kind: str, **res: Any) -> dict[str, Any]:
 
 def test_a_started_task_is_progress() -> None:
     _, seen = listen({"event": "playbook_on_task_start", "event_data": {"role": "base", "task": "Hold packages"}})
-    assert seen == [Progress(phase="configure", message="base : Hold packages", done=1)]
+    assert seen == [Progress(phase="configure", message="base : Hold packages", done=1, total=10)]
 
 
 def test_changes_are_listed_by_node_and_task() -> None:
