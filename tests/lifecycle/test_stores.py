@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from support import schemas
 from support.standin.cloud import FakeCloud
 from support.standin.serve import serve
 from trainrig import app
@@ -102,6 +103,7 @@ def test_the_verb_makes_and_ends_them(
     team.write_text(TEAM)
     assert app.run(["store", "apply", "--env", str(team), "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
+    schemas.check(document)
     assert document["stores"][0]["url"] == "gs://team-ckpt/trainrig"
     assert document["stores"][0]["backend"] == {"bucket": "team-ckpt"}
     assert app.run(["store", "destroy", "--env", str(team)]) == 64  # nobody there to say yes

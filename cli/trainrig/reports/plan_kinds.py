@@ -24,9 +24,13 @@ _TELLING = (
 
 
 def group_of(resource: PlannedResource) -> str:
-    if _RIGHTS.search(resource.type):
+    return group_of_type(resource.type)
+
+
+def group_of_type(type_: str) -> str:
+    if _RIGHTS.search(type_):
         return RIGHTS
-    return NETWORK if _NETWORK.search(resource.type) else REST
+    return NETWORK if _NETWORK.search(type_) else REST
 
 
 def grouped(resources: Iterable[PlannedResource]) -> dict[str, list[PlannedResource]]:

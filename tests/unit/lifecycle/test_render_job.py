@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support import schemas
 from trainrig import app, assets
 
 JOB = "name: tiny\nresources: {cpus: 1+}\nrun: 'true'\n"
@@ -52,7 +53,7 @@ def test_a_container_that_moves_is_refused_until_it_is_locked(
 def test_json_tells_what_was_rendered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert render(tmp_path, "a", "--format", "json", "--run-id", "abcd2345") == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["schema"] == "trainrig.render/1"
+    schemas.check(document)
     assert document["rig"] == "tr-tiny-abcd2345"
     assert document["cloud"] == "local"
     assert set(document["files"]) >= {"main.tf", "job.json", "terraform.tfvars.json"}
