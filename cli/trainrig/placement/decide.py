@@ -42,7 +42,7 @@ STAGE = {
             Code.CPUS,
             Code.MEMORY,
             Code.DISK,
-            Code.DRIVER_CUDA_MISMATCH,
+            Code.FEATURE_UNSUPPORTED,
             Code.REGION_NOT_ALLOWED,
             Code.ZONE_NOT_ALLOWED,
             Code.MULTI_NODE_UNSUPPORTED,
@@ -52,11 +52,14 @@ STAGE = {
             Code.STALE_PRICE,
             Code.COOLDOWN,
             Code.PRICE_CAP,
+            Code.QUOTA_UNKNOWN,
             Code.QUOTA,
             Code.DEADLINE,
             Code.BUDGET,
             Code.MAX_COST,
             Code.CREDITS,
+            Code.DRIVER_CUDA_MISMATCH,  # also said of what fits in all else, once its machine image is known
+            Code.NO_IMAGE,
             Code.BEYOND_FALLBACKS,
         )
     )

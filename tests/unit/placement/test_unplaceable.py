@@ -4,6 +4,8 @@ from decimal import Decimal
 
 from support.offers import environment, job, offer, placed
 from trainrig.errors import OverBudget, Unplaceable
+from trainrig.model.placement import RejectionCode
+from trainrig.placement.decide import STAGE
 from trainrig.placement.unplaceable import error
 
 
@@ -14,6 +16,10 @@ def test_the_reason_closest_to_a_yes_is_told() -> None:
     assert "none of 3 offers fits; the last 1 were rejected for budget" in found.message
     assert "expected $100.00; the job's budget is $40.00" in found.message
     assert found.details == {"rejections": {"budget": 1, "gpu_mismatch": 2}}
+
+
+def test_every_code_has_its_place() -> None:
+    assert set(STAGE) == set(RejectionCode)
 
 
 def test_no_offers_at_all() -> None:
