@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from trainrig.errors import RigError, StateTooNew
+from trainrig.errors import PreflightFailed, StateTooNew
 
 FILE = "trainrig.db"
 BUSY_SECONDS = 30
@@ -93,7 +93,7 @@ def connect(home: Path) -> sqlite3.Connection:
 
     Raises:
         StateTooNew: a newer trainrig has written it.
-        RigError: it cannot be opened or written.
+        PreflightFailed: it cannot be opened or written.
     """
     path = home / FILE
     try:
