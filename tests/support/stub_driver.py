@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from support import rigs
@@ -16,12 +17,14 @@ from trainrig.lifecycle.destroy import destroy
 
 
 def main(verb: str) -> int:
+    run_id = os.environ.get("STUB_RUN_ID", rigs.identity().run_id)
+    identity = rigs.identity(name=os.environ.get("STUB_RUN_ID", rigs.identity().name), run_id=run_id)
     try:
         with opened(ENVIRONMENT) as context:
             if verb == "apply":
-                apply(context, order([candidate("z-a", nodes=2), candidate("z-b", nodes=2)]))
+                apply(context, order([candidate("z-a"), candidate("z-b")], identity=identity))
             else:
-                destroy(context, context.journal.rig(rigs.identity().run_id))
+                destroy(context, context.journal.rig(run_id))
     except RigError as error:
         print(f"{error.code}: {error.message}", file=sys.stderr)
         return error.exit_code

@@ -78,8 +78,9 @@ def teardown(context: Context, root: Path, cloud: str) -> Teardown:
 
 
 def _destroy(context: Context, terraform: Terraform, cloud: str) -> Teardown:
-    if not (terraform.root / ".terraform").exists():
-        terraform.init().check()
+    remote = (terraform.root / "backend.tf.json").exists()
+    if remote and not (terraform.root / ".terraform").exists():
+        terraform.init().check()  # without it the state cannot be seen at all
     terraform.rescue_state()
     before = terraform_state.parse(terraform.state_pull())
     failed = _try_destroy(context, terraform, cloud, len(before)) if before else None

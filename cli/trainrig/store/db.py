@@ -103,7 +103,7 @@ def connect(home: Path) -> sqlite3.Connection:
         db.row_factory = sqlite3.Row
         _prepare(db, path)
     except (OSError, sqlite3.OperationalError) as error:
-        raise RigError(
+        raise PreflightFailed(
             f"cannot use {path}: {error}", hint="is the disk full, or TRAINRIG_HOME not writable?"
         ) from error
     return db

@@ -108,7 +108,7 @@ class Terraform(python_terraform.Terraform):  # type: ignore[misc]  # the packag
         raise AttributeError(item)
 
     def read_state_file(self, file_path: str | None = None) -> None:
-        """State is asked of Terraform, never read behind its back."""
+        """The parent parses whatever state file it finds at every call; nothing here wants that."""
 
     def init(self, *, upgrade: bool = False) -> TerraformResult:
         with self._cache_lock():
@@ -171,7 +171,11 @@ class Terraform(python_terraform.Terraform):  # type: ignore[misc]  # the packag
         return str(self._document("version", json=IsFlagged)["terraform_version"])
 
     def state_pull(self) -> bytes:
-        """The raw state; empty when there is none."""
+        """The raw state; empty when there is none. Terraform notes a remote backend in its own folder; without one, the
+        state is a file of the root, and reading it saves a process."""
+        if not (self.root / ".terraform" / "terraform.tfstate").exists():
+            local = self.root / "terraform.tfstate"
+            return local.read_bytes() if local.exists() else b""
         return self._run("state pull").stdout.encode()
 
     def state_push(self, path: Path) -> None:
