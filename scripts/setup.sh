@@ -124,6 +124,6 @@ wanted="$project $("$python" -V) $(cksum <pyproject.toml)"
 if ! [ -x "$VENV/bin/trainrig" ] || ! grep -qsxF "$wanted" "$VENV/.ready"; then
   say "setup: install trainrig and what it needs from PyPI into $VENV (pip install -e '$project')"
   "$VENV/bin/python" -c '' 2>/dev/null || "$python" -m venv --clear "$VENV"
-  "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check -e "$project" >&2
+  "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --use-pep517 -e "$project" >&2
   printf '%s\n' "$wanted" >>"$VENV/.ready"
 fi

@@ -51,9 +51,13 @@ def build(recipe: Recipe, engine: Engine, run: Runner, suite: str) -> str:
     """
     source = host_distribution(run, suite)
     reference = recipe.reference(suite)
-    with TemporaryDirectory(prefix="trainrig-image-") as scratch:
+    # mmdebstrap unpacks in there too, so that nothing of a build that is killed stays. Without root it does so as
+    # another user of its own, who must reach it, and who may own what is then left.
+    with TemporaryDirectory(prefix="trainrig-image-", ignore_cleanup_errors=True) as scratch:
+        Path(scratch).chmod(0o711)
         tar = Path(scratch) / "image.tar"
-        run(Command(argv=mmdebstrap(recipe, source, tar), timeout_seconds=BUILD_TIMEOUT_SECONDS))
+        argv = mmdebstrap(recipe, source, tar)
+        run(Command(argv=argv, env={"TMPDIR": scratch}, timeout_seconds=BUILD_TIMEOUT_SECONDS))
         engine.import_image(tar, reference, entry=recipe.entry)
     return reference
 
