@@ -53,10 +53,13 @@ _CLOUDS: dict[str, dict[str, Any]] = {
 
 SPOT, ON_DEMAND, RESERVED = Market.SPOT, Market.ON_DEMAND, Market.RESERVED
 
+_NO_DATA: dict[str, Any] = {"checkpoint_prefix": None, "read_only_urls": ()}
+_INSIDE: dict[str, Any] = {"ssh_ingress_cidrs": (), **_NO_DATA}  # reached from a bastion, and with no rights of its own
+_BOTH_VERSIONS = ("203.0.113.0/24", "2001:db8::/48")
+
 # cloud, what is special, market, nodes, instance type, what else differs
 _ROWS: list[tuple[str, str, Market, int, str, dict[str, Any]]] = [
     ("aws", "one", SPOT, 1, "g5.xlarge", {}),
-    ("aws", "one", ON_DEMAND, 1, "p5.48xlarge", {}),
     ("aws", "two-efa-single-card", SPOT, 2, "g5.48xlarge", {}),
     ("aws", "four-efa-cards", ON_DEMAND, 2, "p4d.24xlarge", {}),
     ("aws", "two-efa-32-cards", SPOT, 2, "p5.48xlarge", {}),
@@ -64,52 +67,57 @@ _ROWS: list[tuple[str, str, Market, int, str, dict[str, Any]]] = [
     ("aws", "reservation", RESERVED, 2, "p5.48xlarge", {"reservation": "cr-0123456789abcdef0"}),
     ("aws", "capacity-block", RESERVED, 1, "p5.48xlarge", {"reservation": "block:cr-0123456789abcdef0"}),
     ("aws", "no-placement-group", ON_DEMAND, 2, "t3.large", {}),
-    ("aws", "existing-network", SPOT, 1, "g5.xlarge", {"existing_network": {"vpc": "vpc-1", "subnet": "subnet-1"}}),
+    (
+        *("aws", "existing-network-image-by-name", SPOT, 1, "g5.xlarge"),
+        {
+            "existing_network": {"vpc": "vpc-1", "subnet": "subnet-1"},
+            "image": PinnedImage(id="Deep Learning 20260403", name="x"),
+        },
+    ),
     (
         *("aws", "bastion", SPOT, 2, "p4d.24xlarge"),
-        {"existing_network": {"vpc": "vpc-1", "subnet": "subnet-1", "public_ip": "false"}, "ssh_ingress_cidrs": ()},
+        {"existing_network": {"vpc": "vpc-1", "subnet": "subnet-1", "public_ip": "false"}, **_INSIDE},
     ),
-    ("aws", "no-data", SPOT, 1, "g5.xlarge", {"checkpoint_prefix": None, "read_only_urls": ()}),
     (
         *("aws", "ipv6-and-key", ON_DEMAND, 1, "g5.xlarge"),
         {
-            "ssh_ingress_cidrs": ("203.0.113.0/24", "2001:db8::/48"),
+            "ssh_ingress_cidrs": _BOTH_VERSIONS,
             "account": {"checkpoint_kms_key_arn": "arn:aws:kms:us-east-1:123456789012:key/1234"},
             "place": {"zone": "use1-az4"},
         },
     ),
-    ("aws", "image-by-name", SPOT, 1, "g5.xlarge", {"image": PinnedImage(id="Deep Learning 20260403", name="x")}),
     ("gcp", "one", SPOT, 1, "a2-highgpu-1g", {}),
-    ("gcp", "one", ON_DEMAND, 1, "a3-highgpu-8g", {}),
     ("gcp", "two-compact", SPOT, 2, "a2-highgpu-8g", {"place": {"local_disk_gb": 3000}}),
     ("gcp", "two-gvnic", ON_DEMAND, 2, "a3-megagpu-8g", {}),
     ("gcp", "two-rdma", SPOT, 2, "a3-ultragpu-8g", {}),
     ("gcp", "reservation", RESERVED, 2, "a3-highgpu-8g", {"reservation": "team-h100"}),
     ("gcp", "calendar", RESERVED, 1, "a3-highgpu-8g", {"reservation": "calendar:team-h100"}),
     ("gcp", "flex-start", RESERVED, 1, "a3-highgpu-8g", {"reservation": "flex-start"}),
-    ("gcp", "attached-gpu", ON_DEMAND, 1, "n1-highmem-16", {"place": {"gpu": "T4", "gpu_count": 4}}),
+    (
+        *("gcp", "attached-gpu-ipv6", ON_DEMAND, 1, "n1-highmem-16"),
+        {"place": {"gpu": "T4", "gpu_count": 4}, "ssh_ingress_cidrs": _BOTH_VERSIONS},
+    ),
     ("gcp", "no-gpu", ON_DEMAND, 1, "e2-standard-4", {"place": {"gpu": None, "gpu_count": 0}}),
     (
         *("gcp", "bastion", SPOT, 1, "a2-highgpu-1g"),
-        {"existing_network": {"network": "n", "subnetwork": "s", "public_ip": "false"}, "ssh_ingress_cidrs": ()},
+        {"existing_network": {"network": "n", "subnetwork": "s", "public_ip": "false"}, **_INSIDE},
     ),
-    ("gcp", "no-data", SPOT, 1, "a2-highgpu-1g", {"checkpoint_prefix": None, "read_only_urls": ()}),
-    ("gcp", "both-ip", SPOT, 1, "g2-standard-4", {"ssh_ingress_cidrs": ("203.0.113.0/24", "2001:db8::/48")}),
     ("azure", "one", SPOT, 1, "Standard_NC24ads_A100_v4", {}),
-    ("azure", "one", ON_DEMAND, 1, "Standard_NC6s_v3", {"place": {"zone": None}}),
+    (
+        *("azure", "long-lease-no-zone", ON_DEMAND, 1, "Standard_NC6s_v3"),
+        {"place": {"zone": None}, "lease_seconds": 7 * 86400},
+    ),
     ("azure", "two-close", SPOT, 2, "Standard_NC24ads_A100_v4", {}),
     ("azure", "two-infiniband", ON_DEMAND, 2, "Standard_ND96isr_H100_v5", {}),
     ("azure", "reservation", RESERVED, 2, "Standard_ND96isr_H100_v5", {"reservation": _CAPACITY}),
-    ("azure", "long-lease", ON_DEMAND, 1, "Standard_NC24ads_A100_v4", {"lease_seconds": 7 * 86400}),
     (
         *("azure", "bastion", SPOT, 1, "Standard_NC24ads_A100_v4"),
-        {"existing_network": {"subnet": _SUBNET, "public_ip": "false"}, "ssh_ingress_cidrs": ()},
+        {"existing_network": {"subnet": _SUBNET, "public_ip": "false"}, **_INSIDE},
     ),
-    ("azure", "no-data", SPOT, 1, "Standard_NC24ads_A100_v4", {"checkpoint_prefix": None, "read_only_urls": ()}),
 ]
 
 
-def all_cases() -> Iterator[Case]:
+def _cases() -> Iterator[Case]:
     for cloud, special, market, nodes, instance_type, changes in _ROWS:
         values = {**_CLOUDS[cloud], **changes}
         place = {**_CLOUDS[cloud]["place"], **changes.get("place", {})}
@@ -120,4 +128,4 @@ def all_cases() -> Iterator[Case]:
         yield Case(name=f"{cloud}-{market.value}-{special}", request=request)
 
 
-CASES = list(all_cases())
+CASES = list(_cases())

@@ -146,6 +146,14 @@ resource "aws_instance" "node" {
     # A newer image, a moved lease or another label never replaces a running node (terraform-aws-ec2-instance#325, #300).
     ignore_changes = [ami, launch_template]
   }
+
+  # A node boots into a network and rights that work, and goes before them: a gateway does not detach from mapped addresses.
+  depends_on = [
+    aws_iam_role_policy.node,
+    aws_route.internet,
+    aws_route_table_association.rig,
+    aws_vpc_security_group_egress_rule.internet,
+  ]
 }
 
 resource "aws_eip" "node" {
@@ -154,4 +162,6 @@ resource "aws_eip" "node" {
   domain            = "vpc"
   network_interface = aws_instance.node[count.index].primary_network_interface_id
   tags              = merge(local.labels, { Name = "${var.rig.id}-${count.index}" })
+
+  depends_on = [aws_internet_gateway.rig]
 }

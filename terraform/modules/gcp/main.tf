@@ -156,4 +156,6 @@ resource "google_compute_instance" "node" {
       metadata["user-data"],
     ]
   }
+
+  depends_on = [google_storage_bucket_iam_member.checkpoints, google_storage_bucket_iam_member.inputs]
 }
