@@ -15,7 +15,8 @@ from docker.models.containers import Container
 from docker.types import Mount
 
 from trainrig.errors import PreflightFailed
-from trainrig.localcloud.engine import Engine, doing
+from trainrig.localcloud.engine import EXPIRES_LABEL, RUN_ID_LABEL, Engine, doing
+from trainrig.model.rig import MANAGED_BY
 
 PROBE_SECONDS = 40
 
@@ -74,6 +75,15 @@ def _mark(image: str, isolation: Isolation) -> str:
     return f"{repository}-{isolation}:{tag}"
 
 
+def _probe_labels() -> dict[str, str]:
+    """So that `sweep` finds a probe whose trainrig was killed."""
+    return {
+        "managed-by": MANAGED_BY,
+        RUN_ID_LABEL: "probe",
+        EXPIRES_LABEL: str(int(time.time()) + 2 * PROBE_SECONDS),
+    }
+
+
 def _probe(engine: Engine, image: str, isolation: Isolation) -> str | None:
     """None: it works; else what failed."""
     try:
@@ -81,7 +91,7 @@ def _probe(engine: Engine, image: str, isolation: Isolation) -> str | None:
             image,
             ["/sbin/init"],
             detach=True,
-            labels={"managed-by": "trainrig"},
+            labels=_probe_labels(),
             # An anonymous volume: overlayfs cannot lie on the container's own overlayfs. It goes with the container.
             mounts=[Mount("/var/lib/docker", None, type="volume")],
             **isolation_flags(isolation),
