@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from support.loopback import Loopback, Reply, Request
+from trainrig.model.rig import RigIdentity
 
 BASE = r"/subscriptions/([\w-]+)"
 
@@ -35,6 +36,16 @@ class FakeArm:
         # Azure writes the group in capitals in this list
         ident = f"/subscriptions/s/resourceGroups/{group.upper()}/providers/{kind}/{name}"
         self.inside[group].append({"id": ident, "name": name, "type": kind, "tags": tags or {}, **more})
+
+    def add_rig(self, rig: RigIdentity) -> None:
+        """A rig as the module makes it."""
+        name, labels = rig.resource_prefix, rig.all_labels()
+        self.add_group(name, labels)
+        self.add(name, "Microsoft.Network/virtualNetworks", name, labels)
+        self.add(name, "Microsoft.Network/publicIPAddresses", f"{name}-0", labels)
+        properties = {"priority": "Spot", "hardwareProfile": {"vmSize": "Standard_NC24ads_A100_v4"}}
+        machine = "Microsoft.Compute/virtualMachines"
+        self.add(name, machine, f"{name}-0", labels, location="eastus", properties=properties)
 
     def _inside(self, request: Request) -> Any:
         group = request.groups[1]

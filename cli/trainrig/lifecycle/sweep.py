@@ -13,6 +13,7 @@ from trainrig.clouds.base import Resource
 from trainrig.errors import RigBusy, RigError, RigUnknown
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.destroy import destroy, destroy_by_label
+from trainrig.lifecycle.price_found import priced
 from trainrig.lifecycle.reap import Place, look
 from trainrig.model.proof import Proof
 from trainrig.model.status import Found, SweepResult
@@ -28,6 +29,7 @@ def sweep(context: Context, *, delete: bool) -> SweepResult:
             resources += look(context, Place(cloud=policy.cloud), None)
         except RigError as error:
             doubts.append(f"{policy.cloud} could not be asked: {error.message}")
+    resources = priced(resources)
     expired = _expired(context, resources)
     found = tuple(_found(r, expired=r.run_id in expired) for r in resources)
     if delete:

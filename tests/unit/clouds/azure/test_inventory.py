@@ -20,13 +20,8 @@ MACHINE = "Microsoft.Compute/virtualMachines"
 
 def build(azure: Loopback, run_id: str = RUN) -> FakeArm:
     arm = FakeArm(azure)
-    name, labels = identity(run_id=run_id).resource_prefix, identity(run_id=run_id).all_labels()
-    arm.add_group(name, labels)
-    arm.add(name, "Microsoft.Network/virtualNetworks", name, labels)
-    arm.add(name, "Microsoft.Network/publicIPAddresses", f"{name}-0", labels)
-    properties = {"priority": "Spot", "hardwareProfile": {"vmSize": "Standard_NC24ads_A100_v4"}}
-    arm.add(name, MACHINE, f"{name}-0", labels, location="eastus", properties=properties)
-    arm.add(name, "Microsoft.Compute/virtualMachines/extensions", "agent")
+    arm.add_rig(identity(run_id=run_id))
+    arm.add(identity(run_id=run_id).resource_prefix, "Microsoft.Compute/virtualMachines/extensions", "agent")
     arm.add_group("production")
     return arm
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 from support.fake_gcp import PROJECT, FakeGcp
+from support.gcp_rig import build
 from support.rigs import identity
 from trainrig.clouds.base import Account
 from trainrig.clouds.gcp import inventory
@@ -14,35 +15,11 @@ from trainrig.errors import CommandFailed
 from trainrig.model.offer import Market
 
 RUN = "abcd2345"
-ZONE, REGION = "zones/us-central1-a", "regions/us-central1"
-
-
-def build(cloud: FakeGcp, run_id: str = RUN) -> None:
-    """A rig as the module makes it: what takes no labels has a description."""
-    rig = identity(run_id=run_id)
-    name, labels = rig.resource_prefix, rig.all_labels()
-    mark = {"description": f"Nodes of the rig {name}"}
-    used_by_node = {"users": [f"https://x/{ZONE}/instances/{name}-0"]}
-    cloud.add(
-        ZONE,
-        "instances",
-        name=f"{name}-0",
-        id="7001" if run_id == RUN else "7002",
-        labels=labels,
-        machineType=f"https://x/{ZONE}/machineTypes/a2-highgpu-1g",
-        scheduling={"provisioningModel": "SPOT"},
-    )
-    cloud.add(ZONE, "disks", name=f"{name}-0", labels=labels, sizeGb="365", **used_by_node)
-    cloud.add(REGION, "resourcePolicies", name=name, **mark, **used_by_node)
-    cloud.add("global", "firewalls", name=f"{name}-ssh4", description=f"SSH to the rig {name}")
-    cloud.add(REGION, "subnetworks", name=f"{name}-sub", **mark, **used_by_node)
-    firewall, subnet = f"https://x/global/firewalls/{name}-ssh4", f"https://x/{REGION}/subnetworks/{name}-sub"
-    cloud.add("global", "networks", name=f"{name}-net", **mark, users=[firewall, subnet])
-    cloud.add_service_account(name, f"Nodes of the rig {name}")
+ZONE = "zones/us-central1-a"
 
 
 def test_a_whole_rig_is_found_and_deleted_in_order(cloud: FakeGcp, account: Account) -> None:
-    build(cloud)
+    build(cloud, identity())
     cloud.add("global", "networks", name="default")
     found = list(inventory.find(account, RUN))
 
@@ -59,7 +36,8 @@ def test_a_whole_rig_is_found_and_deleted_in_order(cloud: FakeGcp, account: Acco
     # the lease of the run, also for what takes no labels
     assert {r.expires_at for r in found} == {datetime(2026, 3, 2, 12, tzinfo=UTC)}
     machine, disk = found[0], found[1]
-    assert (machine.id, machine.region, machine.market) == ("7001", "us-central1", Market.SPOT)
+    assert (machine.region, machine.market) == ("us-central1", Market.SPOT)
+    assert machine.id.isdigit()
     assert machine.instance_type == "a2-highgpu-1g"
     assert disk.price_hour_usd == Decimal("0.05")
     assert disk.id == f"projects/{PROJECT}/{ZONE}/disks/{disk.name}"
@@ -72,8 +50,8 @@ def test_a_whole_rig_is_found_and_deleted_in_order(cloud: FakeGcp, account: Acco
 
 
 def test_only_the_run_that_is_asked_for(cloud: FakeGcp, account: Account) -> None:
-    build(cloud)
-    build(cloud, "zzzz2222")
+    build(cloud, identity())
+    build(cloud, identity(run_id="zzzz2222"))
     for resource in inventory.find(account, RUN):
         inventory.delete(account, resource)
     assert {r.run_id for r in inventory.find(account)} == {"zzzz2222"}
@@ -98,20 +76,20 @@ def test_names_alone_are_not_certain(cloud: FakeGcp, account: Account) -> None:
 
 
 def test_only_the_regions_of_the_account_and_what_is_global(cloud: FakeGcp, account: Account) -> None:
-    build(cloud)
+    build(cloud, identity())
     found = inventory.find(replace(account, regions=("europe-west4",)), RUN)
     assert {r.region for r in found} == {"global"}
 
 
 def test_what_holds_a_resource_is_said(cloud: FakeGcp, account: Account) -> None:
-    build(cloud)
+    build(cloud, identity())
     network = next(r for r in inventory.find(account, RUN) if r.type == "network")
     with pytest.raises(CommandFailed, match=r"is already being used by .*firewalls.*resourceInUseByAnotherResource"):
         inventory.delete(account, network)
 
 
 def test_another_machine_of_the_same_name_is_left_alone(cloud: FakeGcp, account: Account) -> None:
-    build(cloud)
+    build(cloud, identity())
     machine = next(r for r in inventory.find(account, RUN) if r.type == "instance")
     inventory.delete(account, replace(machine, id="6999"))
     assert f"instances/{machine.name}" in cloud.names()
