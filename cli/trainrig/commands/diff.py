@@ -1,4 +1,4 @@
-"""diff: what differs between two plans of a job."""
+"""diff: what differs between two plans of a job, or between two Git revisions of its file."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from typing import Annotated
 
 import typer
 
-from trainrig.commands.options import Format, OutputFormat
+from trainrig.commands.options import Env, Format, OutputFormat, Set
 
 CHANGES = 2
 
 
 def command(
-    old: Annotated[Path, typer.Argument(metavar="OLD", help="The folder of a plan.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="The folder of another plan of the job.")],
+    old: Annotated[str, typer.Argument(metavar="OLD", help="The folder of a plan; with --job, a Git revision.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The same, to compare with.")],
+    job: Annotated[
+        Path | None, typer.Option("--job", metavar="FILE", help="Plan this file, offline, at both revisions.")
+    ] = None,
+    env: Env = None,
+    overrides: Set = None,
     tolerance: Annotated[
         float, typer.Option("--tolerance", metavar="PERCENT", help="Amounts of money that moved by less are the same.")
     ] = 5,
@@ -29,13 +34,30 @@ def command(
     is left out.
 
     A folder whose files are not those of its manifest is refused.
+
+    Examples: trainrig diff base plan; trainrig diff origin/main HEAD --job job.yaml
     """
     from trainrig.console import Console
+    from trainrig.lifecycle.compare import between
+    from trainrig.lifecycle.context import opened
     from trainrig.lifecycle.diff import diff
+    from trainrig.lifecycle.load_job import find_environment
     from trainrig.reports import plan_diff
 
     console = Console(format=output.value)
-    found = diff(old, new, tolerance_percent=Decimal(str(tolerance)))
+    percent = Decimal(str(tolerance))
+    if job is None:
+        found = diff(Path(old), Path(new), tolerance_percent=percent)
+    else:
+        with opened(find_environment(env)) as context:
+            found = between(
+                context,
+                job,
+                (old, new),
+                environment=env,
+                overrides=overrides or (),
+                tolerance_percent=percent,
+            )
     match output:
         case OutputFormat.JSON:
             console.document(plan_diff.to_document(found))

@@ -6,7 +6,7 @@ import getpass
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -48,6 +48,7 @@ class Planned:
     late: LateBound
     serial: int | None  # of the state that was planned against
     terraform: str | None  # version
+    made_at: datetime
 
 
 def plan(
@@ -123,6 +124,7 @@ def plan(
         late=late,
         serial=made.serial,
         terraform=made.version,
+        made_at=now,
     )
 
 

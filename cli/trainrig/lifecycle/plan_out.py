@@ -17,7 +17,7 @@ from trainrig.model.plan import LATE_BOUND
 from trainrig.model.rig import digest_of
 from trainrig.render import lockfile
 from trainrig.render.job_document import plain
-from trainrig.reports import placement_json, plan_json, plan_markdown
+from trainrig.reports import placement_json, plan_html, plan_json, plan_markdown
 from trainrig.store import plan_folder
 
 
@@ -40,6 +40,7 @@ def write(planned: Planned, out: Path, *, overrides: Sequence[str], cloud: str |
         **{f"{plan_folder.ROOT}/{path}": text for path, text in planned.files.items()},
         **{name: json.dumps(document, ensure_ascii=False, indent=2) + "\n" for name, document in documents.items()},
         "summary.md": plan_markdown.markdown(plan) + "\n",
+        "plan.html": plan_html.page(plan),
         lockfile.FILE_NAME: lockfile.text(planned.lock),
     }
     manifest = plan_folder.write(out, files, _facts(planned, overrides, cloud))
@@ -79,6 +80,7 @@ def _facts(planned: Planned, overrides: Sequence[str], cloud: str | None) -> dic
             "providers": {name: pin.version for name, pin in sorted(planned.lock.providers.items())},
         },
         "offline": plan.offline,
+        "made_at": iso(planned.made_at),
         "expires_at": iso(plan.expires_at),
     }
 

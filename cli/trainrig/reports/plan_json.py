@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
+from datetime import datetime
 from typing import Any
 
 from trainrig.model import money
 from trainrig.model.clock import iso
 from trainrig.model.placement import CostParts
-from trainrig.model.plan import LATE_BOUND, Plan, PlannedResource
+from trainrig.model.plan import LATE_BOUND, Finding, Plan, PlannedResource
+from trainrig.model.rig import RigIdentity
 from trainrig.reports import placement_json
 
 SCHEMA = "trainrig.plan/1"
@@ -58,3 +61,35 @@ def _cost(plan: Plan) -> dict[str, Any]:
         "ceiling_hour_usd": placement_json.price_text(plan.ceiling_hour_usd),
         "breakeven_hours": None if c.breakeven_hours is None else float(c.breakeven_hours),
     }
+
+
+def from_document(document: Mapping[str, Any], identity: RigIdentity, lease_seconds: int) -> Plan:
+    """The plan that `to_document` wrote; who the rig is lies beside it.
+
+    Raises:
+        KeyError, ValueError: it is not one.
+    """
+    if document.get("schema") != SCHEMA:
+        raise ValueError(f"not a {SCHEMA} document: {document.get('schema')!r}")
+    return Plan(
+        identity=identity,
+        placement=placement_json.from_document({**document, "schema": placement_json.SCHEMA}),
+        offline=document["offline"],
+        digest=document["digest"],
+        terraform_digest=document["terraform_digest"],
+        expires_at=datetime.fromisoformat(document["expires_at"]),
+        resources=tuple(
+            PlannedResource(
+                address=r["address"],
+                type=r["type"],
+                actions=tuple(r["actions"]),
+                sensitive=r["sensitive"],
+                values=r["values"],
+            )
+            for r in document["resource_changes"]
+        ),
+        findings=tuple(Finding(**f) for f in document["findings"]),
+        unknown=tuple(document["unknown"]),
+        pins=document["pins"],
+        lease_seconds=lease_seconds,
+    )

@@ -3,6 +3,7 @@ everything else. Texts of users and clouds stand in code, where Markdown means n
 
 from __future__ import annotations
 
+import html
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -18,12 +19,13 @@ from trainrig.reports.table import markdown as table
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
-    """`folds`: shown folded, and the first to go when there is no room. `rows`: what it holds, for the note that
-    stands in its place then."""
+    """`folds`: shown folded, and the first to go when there is no room. `vital`: nobody can approve without it. `rows`:
+    what it holds, for the note that stands in its place then."""
 
     title: str
     lines: tuple[str, ...]
     folds: bool = False
+    vital: bool = True
     rows: int = 0
 
     def text(self) -> str:
@@ -53,6 +55,11 @@ def code(text: str) -> str:
     return f"{fence}{clean}{fence}" if fence == "`" else f"{fence} {clean} {fence}"
 
 
+def plain(text: str) -> str:
+    """Text in a sentence, in which nothing is a tag, a link, a picture, a mention or emphasis."""
+    return re.sub(r"[\\`*_\[\]!|~]", r"\\\g<0>", html.escape(text, quote=False)).replace("@", "&#64;")
+
+
 def _head(plan: Plan) -> Section:
     c = plan.chosen
     changes = ", ".join(f"{n} to {verb}" for verb, n in plan.counts.items())
@@ -60,12 +67,12 @@ def _head(plan: Plan) -> Section:
         f"**{c.offer.market.value}**, {price(c.offer)} USD a node and hour, {c.expected_hours:.1f} hours expected"
     )
     lines = [
-        f"### {code(plan.identity.name)}: {what(c)} on {where(c.offer)}",
+        f"### {code(plan.identity.name)}: {plain(what(c))} on {plain(where(c.offer))}",
         "",
         f"{price_line}, **{dollars(c.expected_cost_usd)}** in all. Terraform: **{changes}**.",
         "",
-        *(f"* {reason}" for reason in c.reasons),
-        *(f"> **{w.code}**: {w.detail}" for w in plan.placement.warnings),
+        *(f"* {plain(reason)}" for reason in c.reasons),
+        *(f"> **{w.code}**: {plain(w.detail)}" for w in plan.placement.warnings),
     ]
     return Section(title="", lines=tuple(lines))
 
@@ -101,8 +108,8 @@ def _cost(plan: Plan) -> Section:
 
 def _attention(plan: Plan) -> Section:
     lines = [
-        *(f"* **{f.code}**{f' {code(f.address)}' if f.address else ''}: {f.detail}" for f in plan.findings),
-        *(f"* not known: {unknown}" for unknown in plan.unknown),
+        *(f"* **{f.code}**{f' {code(f.address)}' if f.address else ''}: {plain(f.detail)}" for f in plan.findings),
+        *(f"* not known: {plain(unknown)}" for unknown in plan.unknown),
     ]
     return Section(title="Look at", lines=tuple(lines))
 
@@ -142,7 +149,7 @@ def _rejections(plan: Plan) -> Section:
     rows: list[Row] = [("offers", "rejected for")]
     rows += [(f"{n:,}", f"`{reason}`") for reason, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
     title = f"{sum(counts.values()):,} other offers were rejected"
-    return Section(title=title, lines=tuple(table(rows)) if counts else (), folds=True, rows=len(counts))
+    return Section(title=title, lines=tuple(table(rows)) if counts else (), folds=True, vital=False, rows=len(counts))
 
 
 def _foot(plan: Plan) -> Section:

@@ -1,0 +1,41 @@
+"""comment: show a plan on its pull or merge request, in one comment that is kept up to date."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trainrig.commands.options import Quiet
+
+
+def command(
+    plan: Annotated[Path, typer.Argument(metavar="DIR", help="A folder from trainrig plan --out.")],
+    base: Annotated[
+        Path | None, typer.Option("--base", metavar="DIR", help="The plan of the base branch, to show what differs.")
+    ] = None,
+    state: Annotated[str, typer.Option("--state", help="planned, applied, failed, destroyed or expired.")] = "planned",
+    label: Annotated[str, typer.Option("--label", help="Tells several comments of one rig apart.")] = "",
+    repository: Annotated[str | None, typer.Option("--repo", metavar="OWNER/NAME", help="Else the pipeline's.")] = None,
+    number: Annotated[str | None, typer.Option("--pr", metavar="NUMBER", help="Else the pipeline's.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the text, ask nobody.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Writes one comment a rig, and changes it only when more than prices moved, by more than a tenth. An older run
+    never overwrites a newer comment. On GitHub the token is GITHUB_TOKEN or GH_TOKEN, on GitLab GITLAB_TOKEN.
+
+    Examples: trainrig comment plan; trainrig comment plan --state applied; trainrig comment plan --dry-run
+    """
+    import os
+
+    from trainrig.console import Console
+    from trainrig.lifecycle.comment import body, post
+
+    console = Console(quiet=quiet)
+    if dry_run:
+        console.data(body(plan, base=base, state=state, key=label).body)
+        return
+    console.say(
+        post(plan, base=base, state=state, label=label, environ=os.environ, repository=repository, number=number)
+    )

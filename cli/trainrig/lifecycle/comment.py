@@ -1,0 +1,81 @@
+"""Keeps the one comment of a plan up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast, get_args
+
+from trainrig.errors import UsageError
+from trainrig.lifecycle.diff import diff
+from trainrig.model.clock import iso, utc_now
+from trainrig.model.codec import build
+from trainrig.model.plan import Plan
+from trainrig.model.rig import RigIdentity
+from trainrig.reports import plan_github, plan_json
+from trainrig.reports.plan_github import GITHUB_LIMIT, GITLAB_LIMIT, TOLERANCE, Comment, State
+from trainrig.store import plan_folder
+from trainrig.store.plan_folder import PlanFolder
+from trainrig.tools import forge
+
+
+def body(path: Path, *, base: Path | None, state: str, key: str, limit: int = GITHUB_LIMIT) -> Comment:
+    """The comment on the plan in a folder. A final state is as new as now, a plan as old as its folder says.
+
+    Raises:
+        PlanStale: the folder is not as it was written.
+        UsageError: no such state, or no plan.
+    """
+    if state not in get_args(State):
+        raise UsageError(f"--state {state}", hint=f"one of: {', '.join(get_args(State))}")
+    folder, plan = _read(path)
+    found = None
+    if base is not None:
+        found = diff(base, path, tolerance_percent=TOLERANCE * 100)
+    at = folder.manifest["made_at"] if state == "planned" else iso(utc_now())
+    job = folder.manifest["job"]["file"]
+    ceiling = folder.manifest["price_ceiling_hour_usd"]
+    by_digest = f"trainrig apply {job} --plan-digest {plan.digest} --ceiling {ceiling}"
+    if folder.manifest["job"]["cloud"]:
+        by_digest += f" --cloud {folder.manifest['job']['cloud']}"
+    return plan_github.comment(
+        plan,
+        key="/".join(filter(None, (plan.identity.name, key))),
+        at=at,
+        state=cast("State", state),
+        base=found,
+        command=by_digest,
+        limit=limit,
+    )
+
+
+def post(
+    path: Path,
+    *,
+    base: Path | None,
+    state: str,
+    label: str,
+    environ: Mapping[str, str],
+    repository: str | None,
+    number: str | None,
+) -> str:
+    """What was done, for people."""
+    request = forge.find(environ, repository=repository, number=number)
+    limit = GITHUB_LIMIT if request.kind == "github" else GITLAB_LIMIT
+    comment = body(path, base=base, state=state, key=label, limit=limit)
+    todo = plan_github.decide(comment.marker, request.comments())
+    where = f"{request.repository} {request.number}"
+    if todo.why is not None:
+        return f"{where}: left as it is, {todo.why}"
+    if todo.id is None:
+        request.create(comment.body)
+        return f"{where}: commented"
+    request.update(todo.id, comment.body)
+    return f"{where}: comment {todo.id} updated"
+
+
+def _read(path: Path) -> tuple[PlanFolder, Plan]:
+    folder = plan_folder.read(path)
+    identity = build(RigIdentity, folder.document("identity.json"))
+    lease = int(folder.manifest["rig"]["lease_seconds"])
+    return folder, plan_json.from_document(folder.document("plan.json"), identity, lease)

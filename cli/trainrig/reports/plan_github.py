@@ -1,0 +1,152 @@
+"""The one sticky comment of a plan on a pull or merge request: its text, its hidden marker, and when to write it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from typing import Literal
+
+from trainrig.model.plan import Plan
+from trainrig.reports.plan_diff import PlanDiff
+from trainrig.reports.plan_markdown import Section, code, sections
+
+GITHUB_LIMIT = 65_000  # characters; GitHub takes 65,535
+GITLAB_LIMIT = 1_000_000
+TOLERANCE = Decimal("0.10")  # prices that move by less do not change what was reviewed
+State = Literal["planned", "applied", "failed", "destroyed", "expired"]
+_SAID: Mapping[State, str] = {
+    "planned": "waits for approval",
+    "applied": "**applied**: the rig is up",
+    "failed": "**failed**: see the log of the run; `trainrig status` and `destroy` tell what is left",
+    "destroyed": "**destroyed**: nothing is left",
+    "expired": "**expired**: plan again before it is applied",
+}
+_CUT = "> **Cut: this text cannot be approved.** The whole plan is in the run's summary and artefacts."
+_MARKER = re.compile(r"^<!-- trainrig (\{.*\}) -->$", re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Marker:
+    """What the comment knows of itself. `key`: one comment a repository, rig and label. `at`: when the plan was made;
+    an older run never overwrites a newer comment. `told`: a digest of all that is said but prices."""
+
+    key: str
+    at: str
+    state: State
+    digest: str
+    told: str
+    expected_usd: str
+    ceiling_hour_usd: str
+    cut: bool
+
+    def line(self) -> str:
+        text = json.dumps(asdict(self), sort_keys=True).replace("<", "\\u003c").replace(">", "\\u003e")
+        return f"<!-- trainrig {text} -->"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Comment:
+    marker: Marker
+    body: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Write:
+    """`id` None: a new comment; `why` is set when nothing is written."""
+
+    id: str | None = None
+    why: str | None = None
+
+
+def comment(
+    plan: Plan,
+    *,
+    key: str,
+    at: str,
+    state: State = "planned",
+    base: PlanDiff | None = None,
+    command: str,
+    limit: int = GITHUB_LIMIT,
+) -> Comment:
+    """`base` is what differs from the plan of the base branch, `command` applies this one, `at` is when it was made."""
+    shown = [_headline(plan, state), *([_delta(base)] if base else []), *sections(plan)]
+    body, cut = _fit(shown, f"Once approved, `{command}` applies this and nothing else.", limit - 2_000)
+    findings = [[f.code, f.detail] for f in plan.findings]
+    told = json.dumps([plan.digest, plan.offline, plan.unknown, findings, state, cut])
+    marker = Marker(
+        key=key,
+        at=at,
+        state=state,
+        digest=plan.digest,
+        told=hashlib.sha256(told.encode()).hexdigest(),
+        expected_usd=str(plan.chosen.expected_cost_usd),
+        ceiling_hour_usd=str(plan.ceiling_hour_usd),
+        cut=cut,
+    )
+    return Comment(marker=marker, body=f"{marker.line()}\n{body}\n")
+
+
+def decide(new: Marker, existing: Iterable[tuple[str, str]]) -> Write:
+    """What to do with the comments that are there, as `(id, body)`."""
+    for id_, body in existing:
+        old = read(body)
+        if old is None or old.key != new.key:
+            continue
+        if old.at > new.at:
+            return Write(id=id_, why=f"a newer plan, of {old.at}, is shown already")
+        if (
+            old.told == new.told
+            and _near(old.expected_usd, new.expected_usd)
+            and _near(old.ceiling_hour_usd, new.ceiling_hour_usd)
+        ):
+            return Write(id=id_, why="nothing has changed but prices, by less than a tenth")
+        return Write(id=id_)
+    return Write()
+
+
+def read(body: str) -> Marker | None:
+    found = _MARKER.search(body)
+    try:
+        return Marker(**json.loads(found[1])) if found else None
+    except (ValueError, TypeError):
+        return None
+
+
+def _near(old: str, new: str) -> bool:
+    a, b = Decimal(old), Decimal(new)
+    return abs(a - b) <= TOLERANCE * a
+
+
+def _headline(plan: Plan, state: State) -> Section:
+    run = f" Run id `{plan.identity.run_id}`." if state in {"applied", "failed"} else ""
+    return Section(title="", lines=(f"trainrig plan of {code(plan.identity.name)}: {_SAID[state]}.{run}",))
+
+
+def _delta(base: PlanDiff) -> Section:
+    lines = []
+    for name, changes in base.sections.items():
+        for what, old, new in changes:
+            sign = "+" if old is None else "-" if new is None else "~"
+            was_now = " -> ".join(code(value) for value in (old, new) if value)
+            lines.append(f"* {name} {sign} {code(what)}: {was_now}")
+    return Section(title="Against the base branch", lines=tuple(lines or ["nothing differs"]), rows=len(lines))
+
+
+def _fit(shown: Sequence[Section], approval: str, limit: int) -> tuple[str, bool]:
+    """Whole sections, or a line that says what was left out: first folded ones nobody needs, then folded ones, then the
+    longest. Text that lost something vital cannot be approved."""
+    texts = [section.text() for section in shown]
+    order = sorted(range(len(shown)), key=lambda i: (shown[i].vital, not shown[i].folds, -len(texts[i])))
+    cut = False
+    for i in order:
+        if sum(map(len, texts)) <= limit:
+            break
+        title = shown[i].title or "a part"
+        texts[i] = f"> left out for want of room: {title[:200]}\n"
+        cut = cut or shown[i].vital
+    end = _CUT if cut else approval
+    return "\n".join([*texts, end])[:limit], cut

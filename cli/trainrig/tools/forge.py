@@ -1,0 +1,132 @@
+"""Comments of a pull request on GitHub or a merge request on GitLab, over their REST APIs."""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from trainrig.errors import CommandFailed, CredentialsMissing, UsageError
+
+TIMEOUT_SECONDS = 30.0
+PAGE = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Forge:
+    """One pull or merge request."""
+
+    kind: Literal["github", "gitlab"]
+    comments_url: str
+    edit_url: str  # with {id}
+    token: str
+    repository: str
+    number: str
+
+    def comments(self) -> Iterator[tuple[str, str]]:
+        """`(id, body)` of each, oldest first."""
+        page = 1
+        while True:
+            found = self._call("GET", f"{self.comments_url}?per_page={PAGE}&page={page}")
+            for one in found:
+                yield str(one["id"]), str(one.get("body") or "")
+            if len(found) < PAGE:
+                return
+            page += 1
+
+    def create(self, body: str) -> None:
+        self._call("POST", self.comments_url, {"body": body})
+
+    def update(self, id_: str, body: str) -> None:
+        self._call("PATCH" if self.kind == "github" else "PUT", self.edit_url.format(id=id_), {"body": body})
+
+    def _call(self, method: str, url: str, value: Mapping[str, str] | None = None) -> Any:
+        headers = {"Content-Type": "application/json", "User-Agent": "trainrig"}
+        if self.kind == "github":
+            headers |= {"Authorization": f"Bearer {self.token}", "Accept": "application/vnd.github+json"}
+        else:
+            headers |= {"PRIVATE-TOKEN": self.token}
+        data = None if value is None else json.dumps(value).encode()
+        request = urllib.request.Request(url, data=data, headers=headers, method=method)  # noqa: S310 - checked below
+        try:
+            with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310
+                return json.loads(answer.read() or b"null")
+        except urllib.error.HTTPError as error:
+            with error:
+                told = error.read(500).decode("utf-8", "replace")
+            hint = "the token needs `pull-requests: write`" if error.code in {401, 403, 404} else ""
+            raise CommandFailed(f"{method} {url}: {error.code} {told}", hint=hint) from error
+        except OSError as error:
+            raise CommandFailed(f"{method} {url}: {error}", hint="is there a network?") from error
+
+
+def find(env: Mapping[str, str], *, repository: str | None = None, number: str | None = None) -> Forge:
+    """The request that this pipeline runs for, from the variables that GitHub Actions and GitLab CI set.
+
+    Raises:
+        UsageError: which request it is cannot be told.
+        CredentialsMissing: there is no token.
+    """
+    if "CI_API_V4_URL" in env:
+        project = urllib.parse.quote(repository or env.get("CI_PROJECT_ID", ""), safe="")
+        number = number or env.get("CI_MERGE_REQUEST_IID")
+        api = f"{_checked(env['CI_API_V4_URL'])}/projects/{project}/merge_requests/{_number(number)}/notes"
+        token = _token(env, "GITLAB_TOKEN", "CI_JOB_TOKEN")
+        name = repository or env.get("CI_PROJECT_PATH", project)
+        return Forge(
+            kind="gitlab",
+            comments_url=api,
+            edit_url=f"{api}/{{id}}",
+            token=token,
+            repository=name,
+            number=_number(number),
+        )
+    name = repository or env.get("GITHUB_REPOSITORY", "")
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
+        raise UsageError("which repository?", hint="--repo OWNER/NAME, or run in a pipeline")
+    number = _number(number or _pull_number(env))
+    api = f"{_checked(env.get('GITHUB_API_URL', 'https://api.github.com'))}/repos/{name}/issues"
+    return Forge(
+        kind="github",
+        comments_url=f"{api}/{number}/comments",
+        edit_url=f"{api}/comments/{{id}}",
+        token=_token(env, "GITHUB_TOKEN", "GH_TOKEN"),
+        repository=name,
+        number=number,
+    )
+
+
+def _checked(url: str) -> str:
+    if not re.match(r"https?://", url):
+        raise UsageError(f"{url!r} is no http address")
+    return url.rstrip("/")
+
+
+def _number(text: str | None) -> str:
+    if not text or not re.fullmatch(r"[0-9]{1,12}", text):
+        raise UsageError("which pull or merge request?", hint="--pr NUMBER, or run in a pipeline of one")
+    return text
+
+
+def _pull_number(env: Mapping[str, str]) -> str | None:
+    found = re.fullmatch(r"refs/pull/([0-9]+)/\w+", env.get("GITHUB_REF", ""))
+    if found:
+        return found[1]
+    try:
+        event = json.loads(Path(env.get("GITHUB_EVENT_PATH", "")).read_text(encoding="utf-8"))
+        return str(event.get("number") or event["issue"]["number"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _token(env: Mapping[str, str], *names: str) -> str:
+    for name in names:
+        if env.get(name):
+            return env[name]
+    raise CredentialsMissing(f"no token: none of {', '.join(names)} is set", hint="give the job one that may comment")

@@ -1,0 +1,70 @@
+"""comment and diff on real plan folders."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.cli import Ran, trainrig
+from support.fake_forge import github, serving
+from support.schemas import check
+
+pytestmark = pytest.mark.terraform
+
+JOB = "name: tiny\nresources: {cpus: 1+}\nrun: 'true'\n"
+Cli = Callable[..., Ran]
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    monkeypatch.setenv("TRAINRIG_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.yaml").write_text(JOB)
+    return lambda *words: trainrig(capsys, *words)
+
+
+def test_one_comment_is_kept_up_to_date(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cli("plan", "job.yaml", "--out", "base").code == 0
+    assert cli("plan", "job.yaml", "--out", "plan", "--set", "num_nodes=2").code == 0
+    dry = cli("comment", "plan", "--base", "base", "--dry-run").out
+    assert "+ `Machines and the rest: module.rig.trainrig_local_node.node[1]`" in dry
+    with serving() as server:
+        for name, value in github(server).items():
+            monkeypatch.setenv(name, value)
+        said = [cli("comment", "plan").err for _ in range(2)]
+        assert ["commented" in said[0], "left as it is" in said[1]] == [True, True]
+        assert "a newer plan" in cli("comment", "base").err
+        assert "comment 0 updated" in cli("comment", "plan", "--state", "destroyed").err
+        assert "a newer plan" in cli("comment", "plan").err
+        assert len(server.comments) == 1
+        assert "nothing is left" in str(server.comments[0]["body"])
+        assert cli("comment", "plan", "--state", "great").code == 64
+
+
+def test_a_folder_that_was_changed_is_not_shown_as_the_plan(cli: Cli, tmp_path: Path) -> None:
+    assert cli("plan", "job.yaml", "--out", "plan").code == 0
+    (tmp_path / "plan" / "summary.md").write_text("all is well")
+    assert cli("comment", "plan", "--dry-run").code == 13
+
+
+def test_a_job_file_is_compared_between_two_revisions(cli: Cli, tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        identity = ["-c", "user.name=ada", "-c", "user.email=ada@example.com", "-c", "init.defaultBranch=main"]
+        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    git("init")
+    git("add", "job.yaml")
+    git("commit", "-m", "one")
+    (tmp_path / "job.yaml").write_text(JOB + "num_nodes: 2\n")
+    git("commit", "-am", "two")
+    ran = cli("diff", "HEAD~1", "HEAD", "--job", "job.yaml", "--format", "json", "--detailed-exitcode")
+    assert ran.code == 2, ran.err
+    check(ran.document)
+    (new,) = ran.document["resources"]
+    assert new["what"] == "Machines and the rest: module.rig.trainrig_local_node.node[1]"
+    assert cli("diff", "HEAD", "HEAD", "--job", "job.yaml", "--detailed-exitcode").code == 0
+    assert cli("diff", "HEAD", "--output=x", "--job", "job.yaml").code == 64
+    assert cli("diff", "HEAD", "HEAD", "--job", "absent.yaml").code == 64

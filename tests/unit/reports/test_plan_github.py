@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from support.plans import RESOURCES, plan, resource
+from trainrig.model.plan import Finding
+from trainrig.reports.plan_diff import PlanDiff
+from trainrig.reports.plan_github import Comment, Write, comment, decide, read
+
+COMMAND = "trainrig apply job.yaml --plan-digest sha256:aa --ceiling 12.00"
+
+
+def made(at: str = "2026-06-01T12:00:00Z", **changes: object) -> Comment:
+    state = changes.pop("state", "planned")
+    base = changes.pop("base", None)
+    return comment(plan(**changes), key="train", at=at, state=state, base=base, command=COMMAND)  # type: ignore[arg-type]
+
+
+def test_rights_and_network_come_before_the_machines_and_the_digest_is_there() -> None:
+    body = made().body
+    assert (
+        body.index("aws_iam_role_policy.node") < body.index("security_group_ingress") < body.index("aws_instance.node")
+    )
+    assert "203.0.113.7/32" in body
+    assert '`{"Action": ["s3:GetObject"]}`' in body
+    assert plan().digest in body
+    assert COMMAND in body
+
+
+def test_the_marker_comes_back() -> None:
+    one = made()
+    assert read(one.body) == one.marker
+    assert read("a person's comment") is None
+    assert read("<!-- trainrig {broken} -->") is None
+
+
+def test_an_older_run_never_overwrites_a_newer_comment() -> None:
+    newer, older = made("2026-06-01T13:00:00Z"), made("2026-06-01T12:00:00Z", digest="sha256:" + "c" * 64)
+    assert "newer plan" in (decide(older.marker, [("7", newer.body)]).why or "")
+
+
+def test_unchanged_is_not_written_and_prices_within_a_tenth_are_no_change() -> None:
+    old = [("1", "hello"), ("7", made().body)]
+    assert decide(made("2026-06-01T13:00:00Z").marker, old).why
+    assert decide(made("2026-06-01T13:00:00Z", price="10.9").marker, old).why
+    assert decide(made("2026-06-01T13:00:00Z", price="11.5").marker, old) == Write(id="7")
+    assert decide(made("2026-06-01T13:00:00Z", digest="sha256:" + "c" * 64).marker, old) == Write(id="7")
+    assert decide(made("2026-06-01T13:00:00Z", state="destroyed").marker, old) == Write(id="7")
+    other = replace(made().marker, key="another rig")
+    assert decide(other, old) == Write()
+
+
+@pytest.mark.parametrize("n", [400, 3000])
+def test_a_long_plan_is_cut_at_its_sections_and_then_cannot_be_approved(n: int) -> None:
+    many = tuple(
+        resource(f"module.rig.aws_vpc_security_group_ingress_rule.ssh[{i}]", cidr_ipv4="x" * 20) for i in range(n)
+    )
+    found = made(resources=(*RESOURCES, *many))
+    assert len(found.body) < 65_000
+    assert found.body.count("<details>") == found.body.count("</details>")
+    assert found.marker.cut == (n == 3000)
+    assert (COMMAND in found.body) != found.marker.cut
+    assert ("cannot be approved" in found.body) == found.marker.cut
+
+
+def test_texts_of_others_are_no_markdown() -> None:
+    evil = "![x](http://evil/) <img src=x> @org/team --> `code`"
+    found = made(findings=(Finding(code="loose_pin", detail=evil),), pins={"container": evil}).body
+    assert "![x](" not in found.replace("`` " + evil + " ``", "")
+    assert "<img" not in found.replace("`` " + evil + " ``", "")
+    assert read(found) is not None
+
+
+def test_what_differs_from_the_base_branch_is_shown() -> None:
+    moved = PlanDiff(
+        job="train",
+        place=(),
+        costs=(("expected", "$100.00", "$110.00 (+10 %)"),),
+        pins=(("driver", "580.126.09", "570.1"),),
+        resources=(),
+        findings=(),
+        values=(),
+        files=(),
+    )
+    body = made(base=moved).body
+    assert "* Cost ~ `expected`: `$100.00` -> `$110.00 (+10 %)`" in body
+    assert "* Pins ~ `driver`: `580.126.09` -> `570.1`" in body
