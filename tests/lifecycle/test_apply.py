@@ -27,6 +27,7 @@ from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.destroy import destroy
 from trainrig.model.fault import FaultClass
 from trainrig.model.offer import Market
+from trainrig.model.placement import Candidate
 from trainrig.model.rig import RigState
 from trainrig.store import cooldowns, ledger
 from trainrig.store.journal import AttemptState
@@ -212,3 +213,13 @@ def test_another_plan_than_the_reviewed_one_is_not_applied(context: Context) -> 
         apply(context, order(review=review))
     assert objects.everything() == []
     assert context.journal.rig(RUN).clean
+
+
+def test_a_reservation_is_bought_on_demand(context: Context) -> None:
+    reserved = order([candidate(market=Market.RESERVED)])
+
+    def as_bought(_chosen: Candidate, root: Path, attempt: str) -> None:
+        reserved.make_root(candidate(market=Market.ON_DEMAND), root, attempt)
+
+    apply(context, replace(reserved, make_root=as_bought))
+    assert len(objects.everything()) == 3

@@ -10,6 +10,7 @@ from trainrig.errors import RigBusy
 from trainrig.lifecycle import pins, run_context
 from trainrig.lifecycle.apply import Order, apply
 from trainrig.lifecycle.attempt import Up
+from trainrig.lifecycle.check_nodes import missing
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.order import order_of
 from trainrig.lifecycle.run import placed
@@ -69,10 +70,23 @@ def prepare(context: Context, job: Job, environment: Environment, *, run_id: str
 
 
 def carry_out(context: Context, applied: Applied) -> Up:
-    """See lifecycle/apply.py for what it raises."""
+    """See lifecycle/apply.py for what it raises.
+
+    Raises:
+        RigBusy: the rig was up before, and has lost nodes since.
+    """
     if not applied.begun:
         run_context.save(applied.run)
-    return apply(context, applied.order)
+    up = apply(context, applied.order)
+    lost = missing(context, applied.run.identity, up.attempt)
+    if lost:
+        name = applied.run.identity.name
+        raise RigBusy(
+            f"{name} is up, but the cloud no longer shows {', '.join(lost)}",
+            hint=f"trainrig drift {name} says why; destroy it and apply again",
+            details={"nodes": list(lost)},
+        )
+    return up
 
 
 def resumable(context: Context, job: Job) -> RigIdentity | None:

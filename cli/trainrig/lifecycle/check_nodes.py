@@ -11,8 +11,10 @@ from trainrig.errors import RigError, TerraformFailed
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.reap import Place, look
 from trainrig.model.node import Node
+from trainrig.model.offer import Market
 from trainrig.model.placement import Candidate
 from trainrig.model.rig import RigIdentity
+from trainrig.store.journal import Attempt
 
 SEEN_AFTER_SECONDS = (0.0, 1.0, 4.0, 10.0)  # an inventory may show a new machine a little late
 
@@ -30,6 +32,17 @@ def nodes_of(outputs: Mapping[str, Any], candidate: Candidate) -> tuple[Node, ..
     if [n.rank for n in nodes] != list(range(candidate.nodes)):
         raise TerraformFailed(f"{candidate.nodes} nodes were ordered, {len(nodes)} came up")
     return nodes
+
+
+def missing(context: Context, identity: RigIdentity, attempt: Attempt) -> tuple[str, ...]:
+    """Names of an attempt's nodes that the cloud does not show; none when it cannot be asked."""
+    if not registry.has(attempt.cloud, "inventory"):
+        return ()
+    try:
+        seen = {r.id for r in look(context, Place(cloud=attempt.cloud, regions=(attempt.region,)), identity.run_id)}
+    except RigError:
+        return ()
+    return tuple(n.name for n in attempt.node_list if n.instance_id not in seen)
 
 
 def deviation(context: Context, identity: RigIdentity, candidate: Candidate, nodes: tuple[Node, ...]) -> str:
@@ -50,7 +63,8 @@ def deviation(context: Context, identity: RigIdentity, candidate: Candidate, nod
         if not missing:
             for node in nodes:
                 market = seen[node.instance_id].market
-                if market is not None and market is not offer.market:
+                # A reservation is bought on demand, as far as a machine can tell.
+                if market is not None and (market is Market.SPOT) != (offer.market is Market.SPOT):
                     return f"{node.name} came up on the {market} market, {offer.market} was ordered"
             return ""
     return f"the cloud shows no label of this rig on {', '.join(missing)}"
