@@ -101,3 +101,10 @@ def test_a_container_that_never_started_is_recorded_with_dockers_code(tmp_path: 
     run(tmp_path, "EXIT_STATUS=125 SERVICE_RESULT=exit-code\n" + text, {"docker": "exit 1", "journalctl": "exit 0"})
     record = yaml.safe_load((tmp_path / "exit.json").read_text())
     assert (record["exit_code"], record["oom_killed"], record["started_at"]) == (125, False, "")
+
+
+def test_a_job_that_ends_while_it_is_asked_about_has_a_known_end(tmp_path: Path) -> None:
+    """The record appears just before the unit is inactive; a poll in between must not take that for a lost job."""
+    text = render("job", "job-poll").replace("/var/lib/trainrig/job", str(tmp_path))
+    ends = f"printf '{{\"exit_code\":0}}' > {tmp_path}/exit.json; echo inactive"
+    assert run(tmp_path, text, {"systemctl": ends}).stdout == '{"exit_code":0}'
