@@ -7,6 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 VENV=.venv
+PATH=${PATH#"$PWD/$VENV/bin:"} # make puts it first; here the machine's own Python counts
 DOCKERD_LOG=/var/log/trainrig-dockerd.log
 DOCKERD_PID=/run/trainrig-dockerd.pid
 EXTRAS=${1:?usage: scripts/setup.sh demo|test}
@@ -18,6 +19,8 @@ esac
 
 say() { printf '%s\n' "$*" >&2; }
 have() { command -v "$1" >/dev/null 2>&1; }
+# shellcheck disable=SC2016 # dpkg's own variable
+installed() { dpkg-query --show --showformat '${db:Status-Status}' "$1" 2>/dev/null | grep -q '^installed'; }
 stop() { say "error: $1"; shift; for line in "$@"; do say "hint: $line"; done; exit 4; }
 
 as_root() {
@@ -48,12 +51,13 @@ done
 packages=()
 "$python" -c 'import ensurepip, venv' 2>/dev/null ||
   packages+=("$("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')")
-have dockerd || packages+=(docker.io)
+# A user's PATH may be without sbin, so what lies there is asked of dpkg too.
+have dockerd || installed docker.io || packages+=(docker.io)
 if ! have docker; then
   # Newer releases have the command line in a package of its own.
   if apt-cache show docker-cli >/dev/null 2>&1; then packages+=(docker-cli); else packages+=(docker.io); fi
 fi
-have iptables || [ -x /usr/sbin/iptables ] || packages+=(iptables)
+have iptables || installed iptables || packages+=(iptables)
 have mmdebstrap || packages+=(mmdebstrap)
 have ssh || packages+=(openssh-client)
 have rsync || packages+=(rsync)

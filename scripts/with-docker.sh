@@ -3,8 +3,9 @@
 #
 #   scripts/with-docker.sh COMMAND...
 set -euo pipefail
-if ! docker info >/dev/null 2>&1 && id -nG "$(id -un)" | grep -qw docker; then
-  printf -v line '%q ' "$@"
-  exec sg docker -c "exec $line"
+me=$(id -un)
+if ! docker info >/dev/null 2>&1 && id -nG "$me" | grep -qw docker; then
+  # Not `sg docker`: it changes the primary group, and then newuidmap, which image builds need, refuses.
+  exec sudo --preserve-env --user "$me" -- env "PATH=$PATH" "$@"
 fi
 exec "$@"

@@ -44,7 +44,7 @@ class Machine:
         shutil.copy(REPOSITORY / "pyproject.toml", self.home)
         for name in REAL:
             (self.bin / name).symlink_to(str(shutil.which(name)))
-        for name in ("apt-cache", "dpkg", "usermod"):
+        for name in ("apt-cache", "dpkg", "dpkg-query", "usermod"):
             self.program(name)
         self.program("docker", DOCKER)
         (self.bin / "docker").rename(self.root / "docker-of-the-archive")
@@ -89,8 +89,6 @@ def machine(tmp_path: Path) -> Machine:
 def test_a_bare_machine_gets_what_it_lacks_and_is_told_before(machine: Machine) -> None:
     done = machine.setup(HAS_VENV="0")
     packages = "docker-cli docker.io git iptables mmdebstrap openssh-client python3.11-venv rsync"
-    if Path("/usr/sbin/iptables").exists():
-        packages = packages.replace("iptables ", "")
     announced = done.stderr.splitlines()[0]
     assert announced == f"setup: apt-get update && apt-get install {packages}"
     installed = machine.calls("apt-get")[-1]
@@ -153,6 +151,26 @@ def test_macos_is_told_what_it_needs(machine: Machine) -> None:
     assert "virtual machine" in done.stderr
     assert "Terraform 1.10" in done.stderr
     assert machine.calls("apt-get") == []
+
+
+def test_programs_outside_a_users_path_are_seen(machine: Machine) -> None:
+    machine.has(*(n for n in EVERYTHING if n not in {"dockerd", "iptables"}))
+    machine.program("dpkg-query", "echo installed")
+    (machine.root / "docker-runs").touch()
+    assert "apt-get install" not in machine.setup().stderr
+
+
+def test_a_new_member_of_the_docker_group_need_not_log_in_again(machine: Machine) -> None:
+    machine.be(system="Linux", uid=1000)
+    machine.program("id", 'case "$1" in -un) echo ada ;; -nG) echo ada docker ;; esac')
+    machine.program("docker", "exit 1")
+    machine.program("sudo")
+    argv = [str(machine.bin / "bash"), "scripts/with-docker.sh", "trainrig", "run", "a job.yaml"]
+    env = {"PATH": str(machine.bin), "MACHINE": str(machine.root)}
+    subprocess.run(argv, cwd=machine.home, env=env, check=True, timeout=60)
+    assert machine.calls("sudo") == [
+        f"sudo --preserve-env --user ada -- env PATH={machine.bin} trainrig run a job.yaml"
+    ]
 
 
 def test_an_old_python_is_refused(machine: Machine) -> None:
