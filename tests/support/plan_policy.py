@@ -117,7 +117,8 @@ def old_metadata_service(plan: Plan) -> list[str]:
 
 def without_end(plan: Plan, lease_seconds: int) -> list[str]:
     """Nodes that nothing ends at the end of the lease."""
-    found = []
+    found: list[str] = []
+    schedules: list[bool] = []
     values_of = list(resources(plan))
     types = [type_ for _, type_, _ in values_of]
     for address, type_, values in values_of:
@@ -131,9 +132,11 @@ def without_end(plan: Plan, lease_seconds: int) -> list[str]:
                 not bound and [d["seconds"] for d in duration] != [lease_seconds]
             ):
                 found.append(address)
-    schedules = types.count("azurerm_dev_test_global_vm_shutdown_schedule")
-    if lease_seconds <= 86400 and schedules != types.count("azurerm_linux_virtual_machine"):
-        found.append("azurerm_linux_virtual_machine")
+        if type_ == "azurerm_dev_test_global_vm_shutdown_schedule":
+            schedules.append(values["enabled"])
+    if "azurerm_linux_virtual_machine" in types:
+        wanted = [lease_seconds <= 86400] * types.count("azurerm_linux_virtual_machine")
+        found += ["azurerm_linux_virtual_machine"] * (schedules != wanted)
     return found
 
 

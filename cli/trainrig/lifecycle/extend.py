@@ -11,6 +11,7 @@ from typing import Any
 
 from trainrig.clouds import registry
 from trainrig.errors import NotBuilt, RigUnknown, StoppedByPolicy
+from trainrig.lifecycle import host_keys
 from trainrig.lifecycle.context import Context
 from trainrig.model.clock import iso
 from trainrig.model.node import Node
@@ -48,7 +49,8 @@ def extend(context: Context, rig: Rig, by: timedelta) -> datetime:
                     hint="let the job save a checkpoint, and run it again",
                 )
             if not registry.has(attempt.cloud, "provider"):
-                _move_timers(context.rig_dir(rig.identity).path, attempt.node_list, end)
+                known = host_keys.learn(context, attempt)
+                _move_timers(context.rig_dir(rig.identity).path, known.node_list, end)
             _move_labels(context, rig, attempt, end, by)
         context.journal.set_expiry(rig.run_id, end)
         return end

@@ -104,7 +104,7 @@ def way_in(context: Context, name: str, rank: int) -> list[str]:
         RigUnknown: there is no such rig, or it has no node of that rank.
     """
     rig = context.journal.find(name)
-    nodes = up(context, rig.run_id).node_list
+    nodes = host_keys.learn(context, up(context, rig.run_id)).node_list
     node = next((n for n in nodes if n.rank == rank), None)
     if node is None:
         raise RigUnknown(f"{rig.name} has no node of rank {rank}", hint=f"it has ranks 0 to {len(nodes) - 1}")

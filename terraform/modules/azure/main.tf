@@ -105,13 +105,14 @@ resource "azurerm_linux_virtual_machine" "node" {
 }
 
 # The lease, enforced by the cloud. The node's own timer only powers the machine off, and Azure bills a machine that is
-# off but allocated; this deallocates it. Beyond a day `trainrig sweep` is what ends the bill.
+# off but allocated; this deallocates it. It comes every day at that hour, so beyond a day it is off, and `trainrig sweep`
+# is what ends the bill. (Off, not absent: a lease that is extended must not delete anything.)
 resource "azurerm_dev_test_global_vm_shutdown_schedule" "node" {
-  count = local.cloud_lease ? var.nodes : 0
+  count = var.nodes
 
   virtual_machine_id    = azurerm_linux_virtual_machine.node[count.index].id
   location              = azurerm_resource_group.rig.location
-  enabled               = true
+  enabled               = local.cloud_lease
   daily_recurrence_time = formatdate("hhmm", var.rig.expires_at)
   timezone              = "UTC"
   tags                  = local.labels

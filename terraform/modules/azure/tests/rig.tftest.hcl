@@ -76,7 +76,7 @@ run "a_reservation_stands_alone" {
 run "a_days_lease_is_the_clouds" {
   command = plan
   assert {
-    condition     = azurerm_dev_test_global_vm_shutdown_schedule.node[0].daily_recurrence_time == "1830"
+    condition     = azurerm_dev_test_global_vm_shutdown_schedule.node[0].enabled && azurerm_dev_test_global_vm_shutdown_schedule.node[0].daily_recurrence_time == "1830"
     error_message = "the hour of rig.expires_at"
   }
 }
@@ -87,7 +87,7 @@ run "a_weeks_lease_is_not" {
     lease_seconds = 604800
   }
   assert {
-    condition     = length(azurerm_dev_test_global_vm_shutdown_schedule.node) == 0
+    condition     = !azurerm_dev_test_global_vm_shutdown_schedule.node[0].enabled
     error_message = "a daily schedule would end it on the first day"
   }
 }
