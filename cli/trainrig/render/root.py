@@ -118,7 +118,8 @@ def _backend(backend: StateBackend, state_key: str) -> dict[str, Any]:
         case "gcs":
             settings |= {"prefix": f"{settings.get('prefix', 'rigs')}/{state_key}"}
         case "azurerm":
-            settings |= {"key": f"{settings.pop('prefix', 'rigs')}/{state_key}.tfstate", "use_azuread_auth": True}
+            settings = {"use_azuread_auth": True, **settings}
+            settings |= {"key": f"{settings.pop('prefix', 'rigs')}/{state_key}.tfstate"}
         case "local":
             pass
     return {"terraform": {"backend": {backend.kind: settings}}}
