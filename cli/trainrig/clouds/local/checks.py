@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from trainrig.clouds.base import Account
 from trainrig.errors import PreflightFailed
@@ -29,8 +30,22 @@ def _checks(engine: Engine) -> Iterator[Check]:
         status="pass",
         detail=f"Docker {info['ServerVersion']}, cgroup v{info.get('CgroupVersion', '1')}",
     )
+    if shutil.which("nvidia-smi"):
+        yield _gpu_toolkit(info)
     yield _disk(engine)
     yield from _node_image(engine)
+
+
+def _gpu_toolkit(info: Mapping[str, Any]) -> Check:
+    """What Docker needs to hand a GPU to a node: NVIDIA's hook on PATH, or its runtime configured."""
+    if shutil.which("nvidia-container-runtime-hook") or "nvidia" in info.get("Runtimes", {}):
+        return Check(name="gpu", status="pass", detail="NVIDIA driver and container toolkit")
+    return Check(
+        name="gpu",
+        status="fail",
+        detail="this machine has an NVIDIA driver, and Docker cannot hand its GPUs to a node",
+        mend="install nvidia-container-toolkit and restart Docker",
+    )
 
 
 def _disk(engine: Engine) -> Check:
