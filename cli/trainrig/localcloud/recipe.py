@@ -39,7 +39,9 @@ class Recipe:
         return f"{self.repository}:{hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:12]}"
 
 
-DAEMON_JSON = '{\\n    "exec-opts": [\\n        "native.cgroupdriver=systemd"\\n    ]\\n}\\n'
+# A nested container must stay inside the node's own cgroup, or the node's limits do not hold for it. To the byte what
+# the role container_runtime writes, which then need not restart the daemon (tests/contract/test_node_image.py).
+DAEMON_JSON = '{"exec-opts": ["native.cgroupdriver=systemd"]}'
 
 NODE = Recipe(
     repository="trainrig-node",
@@ -64,10 +66,8 @@ NODE = Recipe(
         f'chroot "$1" useradd --uid {NODE_UID} --create-home --shell /bin/bash {NODE_USER}',
         f'echo "{NODE_USER} ALL=(ALL) NOPASSWD: ALL" > "$1/etc/sudoers.d/{NODE_USER}"',
         f'chmod 0440 "$1/etc/sudoers.d/{NODE_USER}"',
-        # A nested container must stay inside the node's own cgroup, or the node's limits do not hold for it.
         'mkdir -p "$1/etc/docker"',
-        # To the byte what the role container_runtime writes, which then need not restart the daemon.
-        f"printf '{DAEMON_JSON}' > \"$1/etc/docker/daemon.json\"",
+        f"""echo '{DAEMON_JSON}' > "$1/etc/docker/daemon.json" """,
         'printf "UseDNS no\\nPasswordAuthentication no\\n" > "$1/etc/ssh/sshd_config.d/trainrig.conf"',
         'chroot "$1" systemctl mask getty.target apt-daily.timer apt-daily-upgrade.timer systemd-udevd.service',
         # Identity is a node's own; the Terraform provider puts a fresh host key into each.
