@@ -194,3 +194,12 @@ def test_a_folder_without_a_plan_says_so(context: Context, tmp_path: Path) -> No
     (tmp_path / "manifest.json").write_text('{"schema": "trainrig.manifest/9"}')
     with pytest.raises(UsageError, match="is not trainrig"):
         frozen.thaw(context, tmp_path)
+
+
+def test_values_that_are_no_part_of_a_plan_come_from_the_job_file(context: Context, job_file: Path) -> None:
+    job_file.write_text(JOB + "envs: {API_TOKEN: planted-value-1234}\n")
+    out = write(context, job_file, job_file.parent / "plan")
+    assert frozen.thaw(context, out).run.job.env["API_TOKEN"] == "planted-value-1234"
+    job_file.unlink()
+    with pytest.raises(PlanStale, match="API_TOKEN of the job are no part of a plan"):
+        frozen.thaw(context, out)

@@ -117,3 +117,18 @@ def test_a_run_id_of_ones_own_names_the_rig(plan: Plan) -> None:
 @pytest.mark.parametrize("form", ["md", "github", "text"])
 def test_people_read_the_same_digest(plan: Plan, form: str) -> None:
     assert json.loads(plan(LOCAL, "--format", "json").out)["digest"] in plan(LOCAL, "--format", form).out
+
+
+def test_a_secret_that_is_written_as_a_variable_is_found_and_not_in_the_folder(plan: Plan, tmp_path: Path) -> None:
+    planted = "hf_" + "Qz7Xw2Lk9Vb4Nm1Tc8Rd5Fg3Hj6" + "PsAaBb"
+    job = LOCAL + f"envs: {{HF_TOKEN: {planted}, DB_PASSWORD: hunter2-hunter2, STEPS: 10}}\n"
+    out = tmp_path / "plan"
+    ran = plan(job, "--out", str(out), "--format", "json")
+    assert {f["detail"].split()[0] for f in ran.document["findings"] if f["code"] == "secret_in_env"} == {
+        "HF_TOKEN",
+        "DB_PASSWORD",
+    }
+    assert json.loads((out / "job.json").read_text())["env"]["STEPS"] == "10"
+    shown = ran.out + ran.err + "".join(p.read_text() for p in out.rglob("*") if p.is_file())
+    assert planted not in shown
+    assert "hunter2-hunter2" not in shown

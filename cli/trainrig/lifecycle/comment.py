@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast, get_args
 
+from trainrig import console
 from trainrig.errors import UsageError
 from trainrig.lifecycle.diff import diff
 from trainrig.model.clock import iso, utc_now
@@ -61,6 +62,7 @@ def post(
 ) -> str:
     """What was done, for people."""
     request = forge.find(environ, repository=repository, number=number)
+    console.hide([request.token])
     limit = GITHUB_LIMIT if request.kind == "github" else GITLAB_LIMIT
     comment = body(path, base=base, state=state, key=label, limit=limit)
     todo = plan_github.decide(comment.marker, request.comments())
@@ -68,9 +70,9 @@ def post(
     if todo.why is not None:
         return f"{where}: left as it is, {todo.why}"
     if todo.id is None:
-        request.create(comment.body)
+        request.create(console.masked(comment.body))
         return f"{where}: commented"
-    request.update(todo.id, comment.body)
+    request.update(todo.id, console.masked(comment.body))
     return f"{where}: comment {todo.id} updated"
 
 

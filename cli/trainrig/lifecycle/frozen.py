@@ -37,6 +37,7 @@ from trainrig.model.rig import RigIdentity, digest_of
 from trainrig.render import lockfile
 from trainrig.render.identity import lease_end
 from trainrig.render.late_bound import TFVARS, LateBound, tfvars_for
+from trainrig.render.redact import MASK
 from trainrig.reports import placement_json
 from trainrig.store import plan_folder, workdir
 from trainrig.store.plan_folder import PlanFolder
@@ -127,7 +128,12 @@ def _job(folder: PlanFolder) -> Job:
     """The job as it was reviewed; where its file is here too, with the paths of this machine."""
     job = build(Job, folder.document("job.json"))
     found = _current(job, folder.manifest)
-    return replace(found, image=job.image) if found is not None and found.digest == job.digest else job
+    if found is not None:
+        return replace(found, image=job.image)
+    withheld = sorted(name for name, value in job.env.items() if MASK in value)
+    if withheld:
+        raise _stale(f"{', '.join(withheld)} of the job are no part of a plan: apply it where {job.source} is")
+    return job
 
 
 def _current(job: Job, manifest: Mapping[str, Any]) -> Job | None:

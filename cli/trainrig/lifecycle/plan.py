@@ -106,9 +106,10 @@ def plan(
             digest=digest(job, environment, placement.candidates, files, made.resources, late),
             terraform_digest=terraform_digest(made.resources, late) if made.plan else None,
             expires_at=now + PLAN_LIFE,
-            resources=made.resources,
+            resources=plan_resources.without_secrets(made.resources),
             findings=findings(
                 request,
+                job.env,
                 made.resources,
                 locked=pins.lock_path(job).is_file() or not needs_lock,
                 notes=[*pins.notes(job), *_image_notes(job, candidate, lock)],

@@ -17,6 +17,8 @@ from trainrig.model.plan import LATE_BOUND
 from trainrig.model.rig import digest_of
 from trainrig.render import lockfile
 from trainrig.render.job_document import plain
+from trainrig.render.redact import redactor
+from trainrig.render.root import to_json
 from trainrig.reports import placement_json, plan_html, plan_json, plan_markdown
 from trainrig.store import plan_folder
 
@@ -32,12 +34,13 @@ def write(planned: Planned, out: Path, *, overrides: Sequence[str], cloud: str |
     documents: Mapping[str, Any] = {
         "placement.json": placement_json.to_document(plan.placement),
         "plan.json": plan_json.to_document(plan, plan_folder.ROOT),
-        "job.json": {**plain(job), "secrets": references(job)},
+        "job.json": _without_secrets({**plain(job), "secrets": references(job)}),
         "environment.json": plain(planned.environment),
         "identity.json": plain(plan.identity),
     }
     files = {
         **{f"{plan_folder.ROOT}/{path}": text for path, text in planned.files.items()},
+        f"{plan_folder.ROOT}/job.json": to_json(_without_secrets(json.loads(planned.files["job.json"]))),
         **{name: json.dumps(document, ensure_ascii=False, indent=2) + "\n" for name, document in documents.items()},
         "summary.md": plan_markdown.markdown(plan) + "\n",
         "plan.html": plan_html.page(plan),
@@ -48,6 +51,11 @@ def write(planned: Planned, out: Path, *, overrides: Sequence[str], cloud: str |
     if registry.has(own, "provider"):
         registry.provider(own).lay_plugin(out / plan_folder.ROOT)
     return manifest
+
+
+def _without_secrets(job: dict[str, Any]) -> dict[str, Any]:
+    """A job's document for a folder that others read: a secret that was written as a plain variable is not in it."""
+    return {**job, "env": redactor(()).document(job["env"])}
 
 
 def _facts(planned: Planned, overrides: Sequence[str], cloud: str | None) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trainrig import settings
@@ -13,6 +13,7 @@ from trainrig.errors import RigError
 from trainrig.lifecycle.context import Context
 from trainrig.model.plan import PlannedResource
 from trainrig.render import static_plan
+from trainrig.render.redact import redactor
 from trainrig.store import workdir
 from trainrig.tools import terraform_state
 from trainrig.tools.terraform import PLAN_FILE, Terraform
@@ -67,6 +68,12 @@ def _resource(change: ResourceChange) -> PlannedResource:
         sensitive=REDACTED in str(values),
         values=values,
     )
+
+
+def without_secrets(found: Sequence[PlannedResource]) -> tuple[PlannedResource, ...]:
+    """What may be shown: values under names of secrets, and those that look like keys, are taken out."""
+    clean = redactor(())
+    return tuple(r if r.values is None else replace(r, values=clean.document(r.values)) for r in found)
 
 
 def work_out(files: Mapping[str, str], cloud: str) -> Planned:

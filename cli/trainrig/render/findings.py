@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from trainrig.model.plan import Finding, PlannedResource
+from trainrig.render.redact import redactor
 from trainrig.render.request import RigRequest
 
 WIDE_V4, WIDE_V6 = 16, 32  # a network of fewer fixed bits than this is more than an office
@@ -14,12 +15,18 @@ _STAR = re.compile(r'"(Action|Resource)":\s*(\[[^\]]*)?"\*"')
 
 
 def findings(
-    request: RigRequest, resources: Iterable[PlannedResource], *, locked: bool, notes: Sequence[str]
+    request: RigRequest,
+    env: Mapping[str, str],
+    resources: Iterable[PlannedResource],
+    *,
+    locked: bool,
+    notes: Sequence[str],
 ) -> tuple[Finding, ...]:
     """`locked`: the job has a trainrig.lock of its own. `notes` are those of the pins."""
     return (
         *_network(request),
         *_rights(resources),
+        *_secrets(env),
         *(
             ()
             if locked
@@ -36,6 +43,12 @@ def _network(request: RigRequest) -> Iterator[Finding]:
         network = ipaddress.ip_network(cidr, strict=False)
         if network.prefixlen < (WIDE_V4 if network.version == 4 else WIDE_V6) and not network.is_private:
             yield Finding(code="wide_ingress", detail=f"SSH is open to {cidr}, {network.num_addresses:,} addresses")
+
+
+def _secrets(env: Mapping[str, str]) -> Iterator[Finding]:
+    shown = redactor(()).document(env)
+    for name in sorted(name for name, value in env.items() if shown[name] != value):
+        yield Finding(code="secret_in_env", detail=f"{name} looks like a secret: name it under `secrets` instead")
 
 
 def _rights(resources: Iterable[PlannedResource]) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; overflow-wrap: anywhere; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; }
+th, td { overflow-wrap: normal; }
 th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
 code { font-size: .9em; background: var(--soft); padding: 0 .2em; border-radius: 3px; }
 .attention { border-left: 4px solid #c60; padding-left: 1rem; } summary { cursor: pointer; }
