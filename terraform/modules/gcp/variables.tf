@@ -48,7 +48,7 @@ variable "region" {
 }
 
 variable "zone" {
-  description = "The zone of all nodes; null: the cloud chooses one."
+  description = "The zone of all nodes; it must be given, since Google Cloud sells machines by zone."
   type        = string
   default     = null
 
