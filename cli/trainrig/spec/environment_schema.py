@@ -88,8 +88,8 @@ CLOUD_POLICY: Final = Table(
         Key(
             name="network",
             form=map_of(LABEL_NAME, SETTING),
-            meaning="Ids of an existing network: aws `vpc`, `subnet`; gcp `network`, `subnetwork`; azure `subnet`. With "
-            "`public_ip: \"false\"` nodes get private addresses only",
+            meaning="Ids of an existing network: aws `vpc`, `subnet`; gcp `network`, `subnetwork`; azure `subnet`. "
+            'With `public_ip: "false"` nodes get private addresses only',
         ),
     ),
 )
