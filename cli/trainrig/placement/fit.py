@@ -160,7 +160,7 @@ def place(
     if wrong_region:
         return wrong_region
     if option.zone is not None and option.zone != offer.zone:
-        return Code.ZONE_NOT_ALLOWED, f"the job asks for {option.zone}"
+        return Code.ZONE_NOT_ALLOWED, f"the job asks for {option.zone}{_zone_hint(option.zone, offer)}"
     if policy.zones and offer.zone not in policy.zones:
         return (
             Code.ZONE_NOT_ALLOWED,
@@ -180,6 +180,13 @@ def place(
     if offer.market not in policy.markets:
         return Code.MARKET_NOT_ALLOWED, f"the environment {environment.name} does not buy {offer.market.value}"
     return None
+
+
+def _zone_hint(wanted: str, offer: Offer) -> str:
+    """AWS: `us-east-1a` is another zone in each account, so offers carry the id that all accounts share."""
+    if offer.zone is None or offer.zone.startswith(offer.region) or not wanted.startswith(offer.region):
+        return ""
+    return f", a name that differs from account to account: offers go by zone id, such as {offer.zone}"
 
 
 def shown(wanted: GpuRequest) -> str:

@@ -87,6 +87,15 @@ def test_what_a_job_asks_for(wanted: dict[str, Any], found: str | None) -> None:
     assert code(offer(zone="use1-az1"), **wants(**wanted)) == found
 
 
+def test_a_zone_name_that_differs_from_account_to_account_is_explained() -> None:
+    by_name = job(options=(option(zone="us-east-1a"),))
+
+    [rejection] = placed([offer(zone="use1-az1")], by_name).rejections
+    assert rejection.detail.endswith("offers go by zone id, such as use1-az1")
+    [rejection] = placed([offer(zone="us-east-1b")], by_name).rejections
+    assert rejection.detail == "the job asks for us-east-1a"
+
+
 def test_local_disk_by_size() -> None:
     assert code(offer(local_disk_gb=900), **wants(local_disk="nvme:1000+")) == "disk"
     assert code(offer(local_disk_gb=1000), **wants(local_disk="nvme:1000+")) is None
