@@ -2,8 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import yaml
+
+from trainrig import assets
 from trainrig.model.events import Event, Progress
-from trainrig.tools.ansible import Recap, _failure, _Listener
+from trainrig.tools.ansible import Recap, _failure, _Listener, task_count
 
 
 def listen(*events: dict[str, Any]) -> tuple[Recap, list[Event]]:
@@ -49,3 +52,12 @@ def test_the_failed_item_of_a_loop_speaks_for_it() -> None:
 def test_an_unreachable_node_is_said_to_be_so() -> None:
     recap, _ = listen(result("runner_on_unreachable", msg="Connection timed out", unreachable=True))
     assert str(recap.failures[0]).endswith("unreachable: Connection timed out")
+
+
+def test_the_shipped_playbook_is_counted_with_the_roles_that_it_always_runs() -> None:
+    playbook = assets.path("ansible") / "playbooks" / "configure.yml"
+    imported = sum(
+        len(yaml.safe_load((playbook.parent.parent / "roles" / role / "tasks" / "main.yml").read_text()))
+        for role in ("base", "container_runtime", "agent", "job")
+    )
+    assert task_count(playbook) == imported + len(yaml.safe_load(playbook.read_text())[0]["tasks"])
