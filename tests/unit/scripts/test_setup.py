@@ -173,6 +173,23 @@ def test_a_new_member_of_the_docker_group_need_not_log_in_again(machine: Machine
     ]
 
 
+@pytest.mark.parametrize("nodes", ["", "0123456789ab"])
+def test_clean_removes_what_was_made_unless_a_rig_is_up(machine: Machine, nodes: str) -> None:
+    machine.be(system="Linux", uid=1000)
+    machine.program("sudo")  # a Docker daemon that set-up once started for real on this machine must live on
+    for name in ("xargs", "rm"):
+        (machine.bin / name).symlink_to(str(shutil.which(name)))
+    machine.program("docker", f'[ "$1" != ps ] || echo {nodes}; [ "$2" != ls ] || echo trainrig-node:1f')
+    (machine.home / ".venv").mkdir()
+    argv = [str(machine.bin / "bash"), "scripts/clean.sh"]
+    env = {"PATH": str(machine.bin), "MACHINE": str(machine.root)}
+    done = subprocess.run(argv, cwd=machine.home, env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == (12 if nodes else 0)
+    assert ("trainrig destroy" in done.stderr) is bool(nodes)
+    assert (machine.home / ".venv").exists() is bool(nodes)
+    assert ("docker image rm trainrig-node:1f" in machine.calls("docker")) is not bool(nodes)
+
+
 def test_an_old_python_is_refused(machine: Machine) -> None:
     machine.has(*EVERYTHING)
     done = machine.setup(PYTHON_VERSION="3.9.2")
