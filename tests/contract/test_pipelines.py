@@ -1,0 +1,167 @@
+"""The pipelines that ship: valid by the schemas of their makers, and their shell does what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from check_jsonschema import main as check_jsonschema
+from click.testing import CliRunner
+
+from trainrig import assets
+
+ROOT = assets.path("examples").parent
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+RUN_ID = re.compile(r"0[0-9a-f]{7}")
+FAKE = """#!/bin/sh
+printf '%s\\n' "$*" >> "$CALLS"
+case "$1" in plan) mkdir -p trainrig-plan; touch trainrig-plan/manifest.json; echo '### the plan' ;; esac
+if [ "$1" = "$FAILS" ]; then exit 7; fi
+"""
+
+
+@pytest.mark.parametrize(
+    ("schema", "path"),
+    [
+        *(("vendor.github-workflows", path) for path in WORKFLOWS),
+        ("vendor.github-actions", ROOT / "action.yml"),
+        ("vendor.gitlab-ci", ROOT / "examples" / "ci" / "gitlab.yml"),
+    ],
+    ids=lambda value: value.name if isinstance(value, Path) else value,
+)
+def test_a_pipeline_is_valid(schema: str, path: Path) -> None:
+    words = ["--builtin-schema", schema, str(path)]
+    if "gitlab" in schema:
+        words = ["--data-transform", "gitlab-ci", *words]
+    ran = CliRunner().invoke(check_jsonschema, words)
+    assert ran.exit_code == 0, ran.output
+
+
+def scripts() -> Iterator[tuple[str, str]]:
+    for path in [*WORKFLOWS, ROOT / "action.yml"]:
+        document = yaml.safe_load(path.read_text())
+        jobs = document.get("jobs") or {"action": document["runs"]}
+        for job in jobs.values():
+            for step in job.get("steps", ()):
+                if "run" in step:
+                    yield path.name, step["run"]
+
+
+def test_no_value_of_others_becomes_text_of_a_script() -> None:
+    assert [name for name, script in scripts() if "${{" in script] == []
+
+
+def test_only_jobs_that_need_a_cloud_may_ask_for_its_token() -> None:
+    plan = yaml.safe_load((ROOT / ".github" / "workflows" / "trainrig-plan.yml").read_text())
+    assert plan["permissions"] == {"contents": "read", "pull-requests": "write"}
+    assert "secrets." not in json.dumps(plan)
+
+
+def test_destroy_runs_whatever_happened_and_needs_no_output() -> None:
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "trainrig-rig.yml").read_text())["jobs"]
+    assert jobs["destroy"]["if"] == "always()"
+    assert "needs." not in json.dumps(jobs["destroy"])
+
+
+class Action:
+    """Runs the steps of action.yml as a runner does, with a trainrig that writes down how it is called."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "bin").mkdir()
+        (folder / "bin" / "trainrig").write_text(FAKE)
+        (folder / "bin" / "trainrig").chmod(0o755)
+        self.files = {name: folder / name for name in ("GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "CALLS")}
+
+    def run(self, fails: str = "", **inputs: str) -> int:
+        document: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
+        for file in self.files.values():
+            file.write_text("")
+        defaults = {name: str(i.get("default", "")) for name, i in document["inputs"].items()}
+        given = {**defaults, "token": "t", **{k.replace("_", "-"): v for k, v in inputs.items()}}
+        env = {"PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", "GITHUB_REPOSITORY": "team/train", "FAILS": fails}
+        env |= {"GITHUB_RUN_ID": "123", "GITHUB_ACTION_PATH": str(ROOT), **{n: str(f) for n, f in self.files.items()}}
+        for step in document["runs"]["steps"]:
+            own = {
+                name: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda m: given[m[1]], text)
+                for name, text in step.get("env", {}).items()
+            }
+            exported = dict(line.split("=", 1) for line in self.files["GITHUB_ENV"].read_text().splitlines())
+            argv = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+            step_env = {**env, **exported, **own}
+            done = subprocess.run(argv, cwd=self.folder, env=step_env, capture_output=True, check=False)
+            if done.returncode:
+                return done.returncode
+        return 0
+
+    @property
+    def calls(self) -> list[str]:
+        return self.files["CALLS"].read_text().splitlines()
+
+
+@pytest.fixture
+def action(tmp_path: Path) -> Action:
+    return Action(tmp_path)
+
+
+def test_a_plan_is_made_shown_and_commented(action: Action) -> None:
+    assert action.run(do="plan", offline="true", comment="true") == 0
+    assert action.calls == [
+        "plan job.yaml --out trainrig-plan --format github --offline",
+        "comment trainrig-plan --state planned",
+    ]
+    assert "### the plan" in action.files["GITHUB_STEP_SUMMARY"].read_text()
+
+
+def test_names_of_files_are_no_shell(action: Action) -> None:
+    assert action.run(do="plan", job="a job; touch evil $(touch evil).yaml") == 0
+    assert action.calls == ["plan a job; touch evil $(touch evil).yaml --out trainrig-plan --format github"]
+    assert not (action.folder / "evil").exists()
+
+
+def test_a_failed_apply_is_told_and_fails_the_step(action: Action) -> None:
+    assert action.run(do="apply", comment="true", fails="apply") == 7
+    assert action.calls[-1] == "comment trainrig-plan --state failed"
+
+
+def test_every_job_of_a_run_finds_the_same_rig(action: Action) -> None:
+    ids = []
+    for do in ("plan", "destroy"):
+        assert action.run(do=do) == 0
+        ids.append(action.files["GITHUB_OUTPUT"].read_text().strip().removeprefix("run-id="))
+    assert ids[0] == ids[1]
+    assert RUN_ID.fullmatch(ids[0])
+    assert action.calls[0] == f"destroy --run-id {ids[0]}"
+    assert action.run(do="destroy", run_id="0abcdef1") == 0
+    assert action.calls[0] == "destroy --run-id 0abcdef1"
+
+
+def test_gitlabs_jobs_find_the_same_rig(tmp_path: Path) -> None:
+    document = yaml.load((ROOT / "examples" / "ci" / "gitlab.yml").read_text(), Loader=_Gitlab)
+    script = "\n".join(document[".trainrig"]["before_script"][1:]) + '\necho "$TRAINRIG_RUN_ID"'
+    env = {"PATH": os.environ["PATH"], "CI_PROJECT_ID": "7", "CI_PIPELINE_ID": "123"}
+    found = [subprocess.check_output(["bash", "-ec", script], env=env, text=True).strip() for _ in range(2)]
+    assert found[0] == found[1]
+    assert RUN_ID.fullmatch(found[0])
+
+
+def test_an_unknown_verb_is_refused(action: Action) -> None:
+    assert action.run(do="everything") == 64
+
+
+class _Gitlab(yaml.SafeLoader):
+    """Knows `!reference`, which is GitLab's own."""
+
+
+def _reference(loader: yaml.SafeLoader, node: yaml.SequenceNode) -> list[Any]:
+    return list(loader.construct_sequence(node))
+
+
+_Gitlab.add_constructor("!reference", _reference)
