@@ -198,10 +198,15 @@ class _Considered:
         code, quota = self.quotas.verdict(offer, self.job.nodes)
         if code is Code.QUOTA:
             return code, quota
-        scored = score(self.job, option, offer, self.costs)
+        scored = score(self.job, option, offer, self.costs, self._store)
         if scored is None:
             return Code.DEADLINE, "preempted so often, with so much lost each time, that it would never finish"
         return self._bill(index, option, offer, scored, quota)
+
+    @property
+    def _store(self) -> str | None:
+        own = self.job.checkpoints.store if self.job.checkpoints else None
+        return own or self.environment.checkpoint_store
 
     def _price(self, option: ResourceOption, offer: Offer) -> fit.Misfit | None:
         if offer.price_hour_usd is None:

@@ -26,7 +26,7 @@ def with_breakeven(job: Job, candidates: Sequence[Candidate], costs: Mapping[str
     if not data:
         return list(candidates)
     home = min((hour_usd(c) for c in candidates if not _away(c, data)), default=None)
-    return [_told(c, _away(c, data), home) if _away(c, data) else c for c in candidates]
+    return [_told(job, c, away, home, costs) if (away := _away(c, data)) else c for c in candidates]
 
 
 def hour_usd(candidate: Candidate) -> Decimal:
@@ -40,16 +40,24 @@ def _away(candidate: Candidate, data: Sequence[egress.Data]) -> list[egress.Data
     return [d for d in data if egress.apart(d, candidate.offer.cloud, candidate.offer.region)]
 
 
-def _told(candidate: Candidate, away: Sequence[egress.Data], home: Decimal | None) -> Candidate:
+def _told(
+    job: Job,
+    candidate: Candidate,
+    away: Sequence[egress.Data],
+    home: Decimal | None,
+    costs: Mapping[str, CloudCosts],
+) -> Candidate:
     if any(d.size_gb is None for d in away):
         reason = f"{_names(away)} must be moved there, at a price that is not counted: its size is not declared"
         return replace(candidate, reasons=(*candidate.reasons, reason))
-    moved = f"moving {_names(away)} there costs {dollars(candidate.parts.egress_usd)}"
+    offer, flat = candidate.offer, job.placement.egress_usd_per_gb
+    once = egress.price(away, Decimal(candidate.nodes), offer.cloud, offer.region, costs, flat)
+    moved = f"moving {_names(away)} there costs {dollars(once)}"
     if home is None:
         reason, hours = f"{moved}; nothing that fits lies beside it", None
     else:
         saved = home - hour_usd(candidate)
-        hours = breakeven_hours(candidate.parts.egress_usd, saved)
+        hours = breakeven_hours(once, saved)
         reason = f"{moved}, and the machines beside it cost no more"
         if hours is not None:
             reason = f"{moved} and saves {dollars(saved)} an hour: it pays after {hours} hours"

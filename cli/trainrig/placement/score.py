@@ -43,8 +43,13 @@ def interval_hours(job: Job) -> Decimal | None:
     return (job.checkpoints.interval_minutes or DEFAULT_INTERVAL_MINUTES) / 60
 
 
-def score(job: Job, option: ResourceOption, offer: Offer, costs: Mapping[str, CloudCosts]) -> Score | None:
-    """The bill for all nodes. None: taken back so often that it would never finish."""
+def score(
+    job: Job, option: ResourceOption, offer: Offer, costs: Mapping[str, CloudCosts], store: str | None = None
+) -> Score | None:
+    """The bill for all nodes. `store` is the URL under which checkpoints are kept.
+
+    None: taken back so often that it would never finish.
+    """
     assert offer.price_hour_usd is not None
     cost = costs[offer.cloud]
     work, _said = work_hours(job)
@@ -69,12 +74,12 @@ def score(job: Job, option: ResourceOption, offer: Offer, costs: Mapping[str, Cl
             lost_work_usd=cents(max(hour * (run.billed_hours - work - setup), Decimal(0))),
             disk_usd=cents(option.disk_gb * cost.disk_gb_month_usd / HOURS_IN_MONTH * run.billed_hours * job.nodes),
             network_usd=cents(cost.address_hour_usd * run.billed_hours * job.nodes),
-            egress_usd=cents(egress_usd(job, offer, run, costs)),
+            egress_usd=cents(data_usd(job, offer, run, costs) + checkpoints_usd(job, offer, work, costs, store)),
         ),
     )
 
 
-def egress_usd(job: Job, offer: Offer, run: preemption.Run, costs: Mapping[str, CloudCosts]) -> Decimal:
+def data_usd(job: Job, offer: Offer, run: preemption.Run, costs: Mapping[str, CloudCosts]) -> Decimal:
     """Declared data to every node, and again after every preemption."""
     return egress.price(
         egress.declared(job, costs),
@@ -84,3 +89,17 @@ def egress_usd(job: Job, offer: Offer, run: preemption.Run, costs: Mapping[str, 
         costs,
         job.placement.egress_usd_per_gb,
     )
+
+
+def checkpoints_usd(
+    job: Job, offer: Offer, work: Decimal, costs: Mapping[str, CloudCosts], store: str | None
+) -> Decimal:
+    """Every checkpoint of declared size that leaves the machines' cloud for a store in another one."""
+    interval = interval_hours(job)
+    size = job.checkpoints.size_gb if job.checkpoints else None
+    there = egress.cloud_of(store, costs) if store else None
+    if interval is None or size is None or there is None or there == offer.cloud:
+        return Decimal(0)
+    gb = size * work / interval
+    flat = job.placement.egress_usd_per_gb
+    return egress.staircase(costs[offer.cloud].tariff.internet, gb) if flat is None else flat * gb

@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from support.offers import COSTS, job, offer, option, placed
+from support.offers import COSTS, environment, job, offer, option, placed
 from trainrig.model.job import Checkpoints, Job, Mount, PlacementWishes
 from trainrig.model.offer import Market, Offer
 from trainrig.model.placement import CostParts
@@ -123,6 +123,26 @@ def test_data_is_read_again_after_every_preemption() -> None:
     )
 
     assert again.egress_usd == Decimal("5.44")
+
+
+def test_checkpoints_leave_the_cloud_of_the_machines_for_a_store_in_another() -> None:
+    # 20 saves of 10 GB: 200 GB out of aws, of which 100 are free: 100 x 0.09
+    google = {**COSTS, "gcp": replace(COSTS["gcp"], tariff=replace(COSTS["gcp"].tariff, schemes=("gs",)))}
+
+    def egress(store: str | None, size_gb: str | None) -> Decimal:
+        size = None if size_gb is None else Decimal(size_gb)
+        contract = Checkpoints(path="/c", interval_minutes=Decimal(30), size_gb=size, store=store)
+        return bill(offer("10"), job(checkpoints=contract), google).egress_usd
+
+    assert egress("gs://bucket/ckpt", "10") == Decimal("9.00")
+    assert egress("s3://bucket/ckpt", "10") == Decimal("0.00")
+    assert egress("gs://bucket/ckpt", None) == Decimal("0.00")
+    assert egress(None, "10") == Decimal("0.00")
+    team = environment(checkpoint_store="gs://team/ckpt")
+    contract = Checkpoints(path="/c", interval_minutes=Decimal(30), size_gb=Decimal(10))
+    chosen = placed([offer("10")], job(checkpoints=contract), team, costs=google).chosen
+    assert chosen is not None
+    assert chosen.parts.egress_usd == Decimal("9.00")
 
 
 def test_local_files_and_data_of_unknown_clouds_cost_no_egress() -> None:
