@@ -22,7 +22,7 @@ from trainrig.localcloud.isolation import Isolation, chosen, isolation_flags, wo
 from trainrig.localcloud.rootfs import LEASE_FILE, lease_files, node_files, read_lease
 
 SSH = "22/tcp"
-BOOT_SECONDS = 60
+BOOT_SECONDS = 120  # a second, on a machine that is not busy
 LOOPBACK = "127.0.0.1"
 
 

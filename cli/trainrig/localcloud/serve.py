@@ -25,7 +25,7 @@ from tf.provider import ProviderServicer
 from trainrig.localcloud.provider import LocalProvider
 
 WORKERS = 32  # Terraform creates ten resources at a time; a rig has nine
-GRACE_SECONDS = 90  # for calls under way when the caller leaves
+GRACE_SECONDS = 150  # for calls under way when the caller leaves
 
 
 class _Controller(grpc_controller_pb2_grpc.GRPCControllerServicer):  # type: ignore[misc]
