@@ -89,6 +89,8 @@ def _own(reference: str, offer: Offer, job: Job, matrix: Matrix) -> ImageChoice:
     if offer.gpu is not None and job.pins.driver:
         mix = Mix(gpu=offer.gpu, driver=job.pins.driver, container_cuda=_cuda(job, matrix), open_module=False)
         verdict = judge(mix, matrix)
+        if verdict.possible and not job.image:
+            verdict = Verdict()
     if not verdict.possible:
         return ImageChoice(
             image=None,

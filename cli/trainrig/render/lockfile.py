@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from trainrig.errors import SpecInvalid
+from trainrig.render import references
 
 SCHEMA = "trainrig.lock/1"
 PINS_SCHEMA = "trainrig.pins/1"
@@ -63,13 +64,18 @@ def parse(text: str, file: str) -> Lock:
         data = yaml.safe_load(text)
         if data["schema"] not in {SCHEMA, PINS_SCHEMA}:
             raise SpecInvalid(f"{file}: schema {data['schema']!r} is not {SCHEMA}", hint="update trainrig")
-        return Lock(
+        lock = Lock(
             providers={name: _provider(pin) for name, pin in data.get("providers", {}).items()},
             images=tuple(ImagePin(**image) for image in data.get("images", ())),
             containers=dict(data.get("containers", {})),
         )
     except (yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
         raise SpecInvalid(f"{file} is not a lock file of trainrig: {error}", hint=hint) from error
+    for image in lock.images:
+        for reference in (image.name, image.id or "", *image.ids.values()):
+            if why := references.machine_floats(reference):
+                raise SpecInvalid(f"{file}: {reference!r} is not exact: {why}", hint=hint)
+    return lock
 
 
 def _provider(pin: str | Mapping[str, Any]) -> ProviderPin:

@@ -62,6 +62,7 @@ def test_a_job_may_name_an_exact_image_of_its_own() -> None:
     assert choice.image is not None
     assert choice.image.id == "ami-0aaaaaaaaaaaaaaaa"
     assert "nothing is known of the driver" in choice.notes[0]
+    assert pick(own, Pins(driver="570.133.20")).notes == ()
     assert pick(own, Pins(driver="550.54.14"), gpu="B200").code is RejectionCode.DRIVER_CUDA_MISMATCH
 
 
