@@ -14,16 +14,14 @@ from trainrig.tools import container, proc, rsync
 from trainrig.tools.ssh import Ssh
 
 
-def deliver(ssh: Ssh, launch: Launch, observe: Observer, *, build: Path | None = None) -> None:
+def deliver(ssh: Ssh, launch: Launch, observe: Observer) -> None:
     """Image, working directory and local file mounts, on all nodes at once.
-
-    Args:
-        build: a directory with a Dockerfile to build the image from, on the nodes.
 
     Raises:
         ConfigureFailed: something is not here to be sent, or did not arrive.
     """
-    container.deliver(ssh, launch.image, observe, build=build)
+    login = container.Login.of({**launch.job.env, **launch.job.secrets})
+    container.deliver(ssh, launch.image, observe, login=login)
     if launch.job.workdir:
         _workdir(ssh, launch.job, launch.job.workdir, observe)
     for index, mount in enumerate(launch.job.mounts):

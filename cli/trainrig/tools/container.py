@@ -2,47 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from trainrig.errors import CommandFailed, ConfigureFailed, MissingTool
 from trainrig.model.events import Observer, Progress
 from trainrig.model.node import Node
 from trainrig.model.process import Command
-from trainrig.tools import proc, rsync
-from trainrig.tools.ssh import Ssh, in_parallel
+from trainrig.tools import proc
+from trainrig.tools.ssh import Ssh
 
-BUILD_DIR = "/srv/trainrig/build"
+# On tmpfs, and removed after the pull: a login of a registry does not stay on a node.
+LOGIN_DIR = "/run/trainrig/docker"
+_DOCKER_HUB = "docker.io"
 
 
-def deliver(ssh: Ssh, image: str, observe: Observer, *, build: Path | None = None) -> None:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Login:
+    server: str
+    user: str
+    password: str
+
+    @classmethod
+    def of(cls, variables: Mapping[str, str]) -> Login | None:
+        """From the names that task files use; None when they name no user."""
+        user = variables.get("SKYPILOT_DOCKER_USERNAME")
+        if not user:
+            return None
+        return cls(
+            server=variables.get("SKYPILOT_DOCKER_SERVER", _DOCKER_HUB),
+            user=user,
+            password=variables.get("SKYPILOT_DOCKER_PASSWORD", ""),
+        )
+
+
+def deliver(ssh: Ssh, image: str, observe: Observer, *, login: Login | None = None) -> None:
     """Makes `image` runnable on all nodes.
 
     Args:
         image: a reference; with a digest, Docker itself checks what it pulls.
-        build: a directory with a Dockerfile to build `image` from, on every node, layers cached there.
+        login: for the registry, during the pull alone.
 
     Raises:
         ConfigureFailed: a node could not get it, with Docker's own words.
     """
-    if build:
-        ssh.each(lambda node: _build(ssh, node, image, build, observe))
-        return
     here = local_image(image)
     if here and not here[1]:  # no registry knows it: it was built on this machine
         _stream(ssh, image, here[0], observe)
         return
-    failed = {
-        n: words for n, words in zip(ssh.nodes, ssh.each(lambda n: _pull(ssh, n, image, observe)), strict=True) if words
-    }
+    complaints = zip(ssh.nodes, ssh.each(lambda node: _pull(ssh, node, image, login, observe)), strict=True)
+    failed = {node.name: words for node, words in complaints if words}
     if failed and here:
         _stream(ssh, image, here[0], observe)
     elif failed:
-        lines = [f"{node.name}: {words}" for node, words in failed.items()]
+        lines = [f"{name}: {words}" for name, words in failed.items()]
         raise ConfigureFailed(
-            "\n    ".join(
-                [f"no node image {image}" if len(failed) == len(ssh.nodes) else f"{image} is missing", *lines]
-            ),
+            "\n    ".join([f"the image {image} is not to be had", *lines]),
             hint="check the reference and the registry login; an image of this machine is sent when Docker here has it",
         )
 
@@ -61,6 +76,7 @@ def local_image(image: str) -> tuple[str, tuple[str, ...]] | None:
 
 
 def node_image(ssh: Ssh, node: Node, image: str) -> str | None:
+    """The image's id on a node; None when it is not there."""
     outcome = ssh.run(node, ["docker", "image", "inspect", "--format", "{{.Id}}", image], check=False)
     return outcome.stdout.strip() if outcome.ok else None
 
@@ -74,7 +90,6 @@ def _stream(ssh: Ssh, image: str, image_id: str, observe: Observer) -> None:
         return
     size = int(proc.run(Command(argv=["docker", "image", "inspect", "--format", "{{.Size}}", image])).stdout)
     where = missing[0].name if len(missing) == 1 else f"{len(missing)} nodes"
-
     told = 0
 
     def report(done: int) -> None:
@@ -88,33 +103,25 @@ def _stream(ssh: Ssh, image: str, image_id: str, observe: Observer) -> None:
     try:
         proc.pipe(Command(argv=["docker", "save", image]), sinks, report)
     except CommandFailed as error:
-        raise ConfigureFailed(
-            f"the image {image} did not arrive: {error.message}", hint="is the node's disk full?"
-        ) from error
+        message = f"the image {image} did not arrive: {error.message}"
+        raise ConfigureFailed(message, hint="is the node's disk full? df -h /var/lib/docker") from error
 
 
-def _pull(ssh: Ssh, node: Node, image: str, observe: Observer) -> str:
+def _pull(ssh: Ssh, node: Node, image: str, login: Login | None, observe: Observer) -> str:
     """Docker's complaint, empty when the node has the image now."""
     if "@sha256:" in image and node_image(ssh, node, image):
         observe(Progress(phase="deliver", message=f"{image} is there already", node=node.name))
         return ""
     observe(Progress(phase="deliver", message=f"pulling {image}", node=node.name))
-    outcome = ssh.run(node, ["docker", "pull", "--quiet", image], check=False)
-    return "" if outcome.ok else outcome.stderr.strip() or f"docker pull exited with {outcome.returncode}"
-
-
-def _build(ssh: Ssh, node: Node, image: str, directory: Path, observe: Observer) -> None:
-    observe(Progress(phase="deliver", message=f"building {image}", node=node.name))
-    rsync.push(ssh, node, directory, BUILD_DIR)
+    docker = ["env", f"DOCKER_CONFIG={LOGIN_DIR}", "docker"] if login else ["docker"]
     try:
-        ssh.run(node, ["docker", "build", "--tag", image, BUILD_DIR])
-    except CommandFailed as error:
-        raise ConfigureFailed(
-            f"{node.name}: {image} did not build: {error.message}", hint=f"see {directory}/Dockerfile"
-        ) from error
-
-
-def login(ssh: Ssh, server: str, user: str, password: str, nodes: Sequence[Node] | None = None) -> None:
-    """A registry login on the nodes, by password on stdin: it is on no command line."""
-    words = ["docker", "login", "--username", user, "--password-stdin", server]
-    in_parallel(nodes or ssh.nodes, lambda node: ssh.run(node, words, stdin=password.encode(), secrets=[password]))
+        if login:
+            words = [*docker, "login", "--username", login.user, "--password-stdin", login.server]
+            outcome = ssh.run(node, words, stdin=login.password.encode(), secrets=[login.password], check=False)
+            if not outcome.ok:
+                return f"login at {login.server}: {outcome.stderr.strip()}"
+        outcome = ssh.run(node, [*docker, "pull", "--quiet", image], check=False)
+    finally:
+        if login:
+            ssh.run(node, ["rm", "-rf", LOGIN_DIR], check=False)
+    return "" if outcome.ok else outcome.stderr.strip() or f"docker pull exited with {outcome.returncode}"

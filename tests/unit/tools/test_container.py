@@ -1,0 +1,76 @@
+"""Bringing an image to nodes, with an `ssh` and a `docker` on PATH that play theirs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.jobs import a_node
+from trainrig.errors import ConfigureFailed
+from trainrig.model.events import Event, Progress, silent
+from trainrig.tools.container import LOGIN_DIR, Login, deliver
+from trainrig.tools.ssh import Ssh, connect
+
+Play = Callable[[str, str], Ssh]
+
+
+@pytest.fixture
+def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
+    """Makes the programs: `docker` here, and what a node does with a command line in `$line`."""
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def make(here: str, node: str) -> Ssh:
+        (tmp_path / "bin").mkdir()
+        head = f'for line; do :; done; echo "$line" >> {tmp_path}/calls\n'
+        for name, body in (("docker", here), ("ssh", head + node)):
+            (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{body}\n")
+            (tmp_path / "bin" / name).chmod(0o755)
+        return connect(tmp_path, [a_node(0), a_node(1)])
+
+    return make
+
+
+BUILT_HERE = 'case "$*" in *RepoDigests*) echo sha256:aaa ;; *Size*) echo 4 ;; save*) printf data ;; esac'
+NOT_HERE = "exit 1"
+
+
+def test_an_image_that_was_built_here_is_streamed_to_the_nodes_that_lack_it(play: Play, tmp_path: Path) -> None:
+    has = f'case "$*" in *hello-0*inspect*) echo sha256:aaa ;; *load*) cat > {tmp_path}/loaded ;; *) exit 1 ;; esac'
+    seen: list[Event] = []
+    deliver(play(BUILT_HERE, has), "train:1", seen.append)
+    assert (tmp_path / "loaded").read_text() == "data"
+    assert "docker pull" not in (tmp_path / "calls").read_text()
+    last = seen[-1]
+    assert isinstance(last, Progress)
+    assert (last.message, last.done, last.total) == ("train:1 to tr-hello-1", 4, 4)
+
+
+def test_a_node_that_has_the_digest_does_not_pull_again(play: Play, tmp_path: Path) -> None:
+    deliver(play(NOT_HERE, "echo sha256:aaa"), "r.example/train@sha256:bbb", silent)
+    assert "pull" not in (tmp_path / "calls").read_text()
+
+
+def test_a_registry_that_is_dead_is_told_in_dockers_words_by_node(play: Play) -> None:
+    ssh = play(NOT_HERE, "echo 'dial tcp: connection refused' >&2; exit 1")
+    with pytest.raises(ConfigureFailed, match=r"tr-hello-0: dial tcp: connection refused\n.*tr-hello-1"):
+        deliver(ssh, "r.example/train:1", silent)
+
+
+def test_a_login_lasts_for_the_pull_alone_and_its_password_is_on_no_command_line(play: Play, tmp_path: Path) -> None:
+    ssh = play(NOT_HERE, f'case "$line" in *login*) cat > {tmp_path}/stdin ;; esac')
+    deliver(ssh, "r.example/train:1", silent, login=Login(server="r.example", user="ada", password="s3cret"))
+    calls = [c for c in (tmp_path / "calls").read_text().splitlines() if c]
+    assert (tmp_path / "stdin").read_text() == "s3cret"
+    assert not [c for c in calls if "s3cret" in c]
+    assert f"rm -rf {LOGIN_DIR}" in calls
+    assert next(c for c in calls if "pull" in c).startswith(f"env DOCKER_CONFIG={LOGIN_DIR} docker pull")
+
+
+def test_a_login_that_is_refused_is_told(play: Play) -> None:
+    ssh = play(NOT_HERE, 'case "$line" in *login*) echo "unauthorized" >&2; exit 1 ;; esac')
+    with pytest.raises(ConfigureFailed, match=r"login at docker\.io: unauthorized"):
+        deliver(ssh, "train:1", silent, login=Login.of({"SKYPILOT_DOCKER_USERNAME": "ada"}))
