@@ -5,7 +5,7 @@ import json
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainrig.render.redact import MASK, redactor
@@ -21,6 +21,7 @@ def test_a_known_value_is_gone_in_every_form(shown: str) -> None:
     assert redactor([SECRET]).text(f"before {shown} after", guess=False) == f"before {MASK} after"
 
 
+@settings(derandomize=True)
 @given(st.text(min_size=4, max_size=40), st.text(max_size=40), st.text(max_size=40))
 def test_no_known_value_survives(value: str, before: str, after: str) -> None:
     text = redactor([value]).text(before + value + after, guess=False)
