@@ -144,3 +144,13 @@ def test_a_state_that_a_killed_process_left_is_not_taken_at_its_word(context: Co
     (rig,) = cli("status", "--format", "json").document["rigs"]
     assert rig["state"] == "failed"
     assert any("interrupted while applying" in n for n in rig["notes"])
+
+
+@pytest.mark.parametrize(
+    ("state", "said"), [(RigState.RUNNING, "trainrig resume finetune"), (RigState.FAILED, "trainrig destroy finetune")]
+)
+def test_status_says_what_to_do_next(context: Context, cli: Cli, state: RigState, said: str) -> None:
+    context.journal.intend(rigs.identity(expires_at=in_a_day()), details={"verb": "run"})
+    context.journal.set_state(RUN, state)
+    (rig,) = cli("status", "--format", "json").document["rigs"]
+    assert (rig["state"], [said in n for n in rig["notes"]]) == (state, [True])

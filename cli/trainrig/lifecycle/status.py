@@ -16,6 +16,7 @@ from trainrig.store.journal import Attempt, AttemptState, Rig
 from trainrig.tools import leftover
 
 WORKING = {RigState.APPLYING, RigState.DESTROYING}
+RUNNING = {RigState.CONFIGURING, RigState.RUNNING, RigState.RECOVERING, RigState.COLLECTING}
 
 
 def status(context: Context, rig: Rig, *, ask_cloud: bool = False) -> RigStatus:
@@ -53,14 +54,17 @@ def _truth(context: Context, rig: Rig, attempts: Sequence[Attempt], *, busy: boo
     notes = [
         f"{a.generation}-{a.number}: something of it may be left" for a in attempts if a.state is AttemptState.UNSURE
     ]
-    if rig.state not in WORKING:
-        return rig.state, notes
-    directory = context.rig_dir(rig.identity)
-    running = any(leftover.running(directory.attempt(a.generation, a.number)) for a in attempts)
-    if running:
-        return rig.state, [*notes, "trainrig was killed; its Terraform still works and will write its state"]
-    notes.append(f"interrupted while {rig.state}; what was created may exist: trainrig destroy {rig.name}")
-    return RigState.FAILED, notes
+    if rig.state in WORKING:
+        directory = context.rig_dir(rig.identity)
+        if any(leftover.running(directory.attempt(a.generation, a.number)) for a in attempts):
+            return rig.state, [*notes, "trainrig was killed; its Terraform still works and will write its state"]
+        notes.append(f"interrupted while {rig.state}; what was created may exist: trainrig destroy {rig.name}")
+        return RigState.FAILED, notes
+    if rig.state in RUNNING and rig.details.get("verb") == "run":
+        notes.append(f"its run was interrupted: trainrig resume {rig.name} goes on with it")
+    if rig.state is RigState.FAILED:
+        notes.append(f"something of it may be left: trainrig destroy {rig.name}")
+    return rig.state, notes
 
 
 def _seen(context: Context, rig: Rig, attempts: Sequence[Attempt], notes: list[str]) -> set[str] | None:
