@@ -13,10 +13,9 @@ import docker
 import pytest
 from docker.errors import NotFound
 
-from support import local_rig, rigs
+from support import local_rig, node_faults, rigs
 from support.local_rig import ACCOUNT, LocalRig
 from trainrig.clouds import registry
-from trainrig.clouds.local import drill
 from trainrig.model.clock import iso
 
 pytestmark = [pytest.mark.docker, pytest.mark.terraform, pytest.mark.usefixtures("nothing_left")]
@@ -45,17 +44,19 @@ def test_only_with_notice_the_job_can_save(
         rig.destroy()
 
 
-def test_a_node_that_hangs_and_a_node_that_is_cut_off(tmp_path: Path, attached: Mapping[str, str]) -> None:
+def test_a_node_that_hangs_and_a_node_that_is_cut_off(
+    tmp_path: Path, attached: Mapping[str, str], client: docker.DockerClient
+) -> None:
     rig = local_rig.render(tmp_path / "rig", nodes=2, attach=attached)
     try:
         nodes = rig.apply()
         peer = f"timeout 5 bash -c '</dev/tcp/{nodes[1].private_ip}/22' && echo reached"
-        drill.hang(nodes[0])
+        node_faults.hang(client, nodes[0])
         with pytest.raises(subprocess.TimeoutExpired):
             local_rig.ssh(rig, nodes[0], "true", seconds=3)
-        drill.wake(nodes[0])
+        node_faults.wake(client, nodes[0])
         assert local_rig.ssh(rig, nodes[0], peer) == "reached\n"
-        drill.cut(nodes[1])
+        node_faults.cut(client, nodes[1])
         assert "reached" not in local_rig.ssh(rig, nodes[0], f"{peer} || echo lost")
     finally:
         rig.destroy()

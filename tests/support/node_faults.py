@@ -1,0 +1,23 @@
+"""What can befall a node of the local cloud beside a preemption."""
+
+from __future__ import annotations
+
+import docker
+
+from trainrig.model.node import Node
+
+
+def hang(client: docker.DockerClient, node: Node) -> None:
+    """Every process of the node stands still; connections stay open and say nothing."""
+    client.containers.get(node.instance_id).pause()
+
+
+def wake(client: docker.DockerClient, node: Node) -> None:
+    client.containers.get(node.instance_id).unpause()
+
+
+def cut(client: docker.DockerClient, node: Node) -> None:
+    """Takes the node off its network; it runs on, and nobody reaches it."""
+    container = client.containers.get(node.instance_id)
+    for name in container.attrs["NetworkSettings"]["Networks"]:
+        client.networks.get(name).disconnect(container, force=True)
