@@ -149,9 +149,12 @@ def _document(ssh: Ssh, node: Node, words: list[str]) -> Mapping[str, Any]:
 
 
 def _skew(ssh: Ssh, node: Node) -> float:
+    """Seconds by which the node's clock is surely ahead (or behind, negative): 0 when it said a time between the
+    question and the answer, which take long on a busy machine."""
     before = time.time()
     theirs = float(ssh.run(node, ["date", "+%s.%N"]).stdout)
-    return theirs - (before + time.time()) / 2
+    after = time.time()
+    return min(theirs - before, 0.0) + max(theirs - after, 0.0)
 
 
 def _in_container(ssh: Ssh, node: Node, image: str) -> Mapping[str, Any]:

@@ -4,9 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from support.jobs import a_node
 from trainrig.errors import ConfigureFailed
-from trainrig.lifecycle.verify import _drift, require, store, stored
+from trainrig.lifecycle.verify import _drift, _skew, require, store, stored
 from trainrig.model.evidence import Evidence, NodeCheck, NodeEvidence
+from trainrig.model.process import Outcome
+from trainrig.tools.ssh import Ssh
 
 
 def evidence(status: str = "fail") -> Evidence:
@@ -30,6 +33,17 @@ def test_a_failed_check_is_a_configure_fault_that_names_node_and_check() -> None
 @pytest.mark.parametrize("status", ["pass", "not_applicable"])
 def test_only_a_failed_check_stops_a_rig(status: str) -> None:
     require(evidence(status))
+
+
+@pytest.mark.parametrize(("theirs", "skew"), [(101.0, 0.0), (99.5, -0.5), (109.0, 5.0)])
+def test_a_clock_is_wrong_only_by_what_the_answers_time_does_not_explain(
+    theirs: float, skew: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([100.0, 104.0])
+    answer = Outcome(returncode=0, stdout=f"{theirs}\n", stderr="", seconds=4)
+    monkeypatch.setattr("time.time", lambda: next(clock))
+    monkeypatch.setattr(Ssh, "run", lambda *_args, **_options: answer)
+    assert _skew(Ssh(rig=Path("/rig"), nodes=()), a_node()) == skew
 
 
 def test_drift_names_what_moved_on_that_node_alone() -> None:
