@@ -196,8 +196,10 @@ def _command(launch: Launch, node: Node) -> str:
         case "ray":
             address = shlex.quote(f"{launch.master.private_ip}:6379")
             if node.rank != launch.master.rank:
-                return f"exec ray start --address={address} --block"
-            return f"ray start --head --port=6379 && exec {run}"
+                # It may be here before the head is, and it lasts as long as the head does.
+                alive = f"ray status --address={address} >/dev/null 2>&1"
+                return f"until ray start --address={address}; do sleep 2; done; while {alive}; do sleep 5; done"
+            return f'ray start --head --port=6379 && {run}; code=$?; ray stop; exit "$code"'
         case "mpi":
             if several:
                 raise SpecInvalid("launch: mpi works on one node only", hint="use launch: torchrun or ray, or nodes: 1")

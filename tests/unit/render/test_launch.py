@@ -101,11 +101,28 @@ def test_a_failed_setup_is_the_jobs_exit_code_and_run_is_not_tried(tmp_path: Pat
     assert "setup failed with exit code 7" in done.stderr
 
 
-def test_ray_starts_a_head_on_rank_0_and_workers_elsewhere() -> None:
+def test_ray_runs_the_job_on_its_head_and_ends_with_the_jobs_code(tmp_path: Path) -> None:
+    two = a_launch(2, job=a_job(launch="ray", run="exit 3"))
+    (tmp_path / "ray").write_text(f'#!/bin/sh\necho "$*" >> {tmp_path}/calls\n')
+    (tmp_path / "ray").chmod(0o755)
+    for name, text in launch.scripts(two, two.nodes[0]).items():
+        (tmp_path / name).write_text(text.replace("/trainrig/", f"{tmp_path}/"))
+    done = subprocess.run(["sh", tmp_path / "job.sh"], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=False)
+    assert done.returncode == 3
+    assert (tmp_path / "calls").read_text().splitlines() == ["start --head --port=6379", "stop"]
+
+
+def test_a_ray_worker_joins_the_head_and_stays_as_long_as_it_lives(tmp_path: Path) -> None:
     two = a_launch(2, job=a_job(launch="ray"))
-    commands = [launch.scripts(two, node)["command"] for node in two.nodes]
-    assert "--head" in commands[0]
-    assert "--address=10.0.0.1:6379 --block" in commands[1]
+    answers = 'case "$1" in start) [ -e here ] || { touch here; exit 1; } ;; status) exit 1 ;; esac'
+    (tmp_path / "ray").write_text(f"#!/bin/sh\necho $* >> calls\n{answers}\n")
+    (tmp_path / "ray").chmod(0o755)
+    (tmp_path / "sleep").symlink_to("/bin/true")
+    command = launch.scripts(two, two.nodes[1])["command"]
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    subprocess.run(["sh", "-c", command], env=env, cwd=tmp_path, check=True)
+    join = "start --address=10.0.0.1:6379"
+    assert (tmp_path / "calls").read_text().splitlines() == [join, join, "status --address=10.0.0.1:6379"]
 
 
 def test_mpi_over_several_nodes_is_refused() -> None:
