@@ -129,6 +129,7 @@ def costs_of(environment: Environment) -> dict[str, CloudCosts]:
             found[policy.cloud] = CloudCosts(
                 address_hour_usd=facts.address_hour_usd,
                 disk_gb_month_usd=facts.disk_gb_month_usd,
+                markets=facts.markets,
                 tariff=registry.tariff(policy.cloud),
             )
     return found

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from trainrig.model.offer import Market
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tier:
@@ -59,4 +61,5 @@ class CloudCosts:
 
     address_hour_usd: Decimal = Decimal(0)
     disk_gb_month_usd: Decimal = Decimal(0)
+    markets: frozenset[Market] = frozenset(Market)  # on which trainrig can start machines there
     tariff: Tariff = field(default_factory=Tariff)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 
@@ -13,7 +13,7 @@ from trainrig.model.clock import iso
 from trainrig.model.cooldown import Cooldown
 from trainrig.model.environment import Environment
 from trainrig.model.job import Job, ResourceOption
-from trainrig.model.offer import Offer
+from trainrig.model.offer import Market, Offer
 from trainrig.model.placement import (
     Candidate,
     CatalogStamp,
@@ -42,11 +42,11 @@ STAGE = {
             Code.CPUS,
             Code.MEMORY,
             Code.DISK,
-            Code.FEATURE_UNSUPPORTED,
             Code.REGION_NOT_ALLOWED,
             Code.ZONE_NOT_ALLOWED,
             Code.MULTI_NODE_UNSUPPORTED,
             Code.MARKET_NOT_ALLOWED,
+            Code.FEATURE_UNSUPPORTED,
             Code.NO_PRICE,
             Code.BAD_PRICE,
             Code.STALE_PRICE,
@@ -191,7 +191,10 @@ class _Considered:
         return known
 
     def _option(self, index: int, option: ResourceOption, offer: Offer) -> order.Ranked | fit.Misfit:
-        """An option whose hardware fits."""
+        """An option whose hardware fits. A machine that is sold on demand can be drawn from a reservation of its type,
+        at the same price."""
+        if option.reservation and offer.market is Market.ON_DEMAND:
+            offer = replace(offer, market=Market.RESERVED)
         misfit = fit.place(self.job, option, self.environment, self.costs, offer) or self._price(option, offer)
         if misfit:
             return misfit

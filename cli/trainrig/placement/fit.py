@@ -177,6 +177,8 @@ def place(
         return Code.MARKET_NOT_ALLOWED, f"the job asks for {wanted.value}"
     if wanted is None and offer.market is Market.RESERVED:
         return Code.MARKET_NOT_ALLOWED, "needs a reservation, which the job does not name"
+    if offer.market not in costs[offer.cloud].markets:
+        return Code.FEATURE_UNSUPPORTED, f"trainrig cannot start {offer.market.value} machines on {offer.cloud}"
     if offer.market not in policy.markets:
         return Code.MARKET_NOT_ALLOWED, f"the environment {environment.name} does not buy {offer.market.value}"
     return None

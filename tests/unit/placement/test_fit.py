@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from support.offers import codes, environment, job, offer, option, placed
+from support.offers import COSTS, codes, environment, job, offer, option, placed
 from trainrig.model.environment import CloudPolicy
 from trainrig.model.job import Amount, GpuRequest, Pins, PlacementWishes
 from trainrig.model.offer import Market
@@ -101,11 +102,23 @@ def test_local_disk_by_size() -> None:
     assert code(offer(local_disk_gb=1000), **wants(local_disk="nvme:1000+")) is None
 
 
-def test_a_reservation_is_bought_by_those_who_have_one() -> None:
+def test_a_reservation_is_drawn_on_by_those_who_have_one() -> None:
     reserved = offer(market=Market.RESERVED)
+    mine = wants(reservation="cr-123")
 
     assert code(reserved) == "market_not_allowed"
-    assert code(reserved, **wants(reservation="cr-123")) is None
+    assert code(reserved, **mine) is None
+    assert code(offer(market=Market.SPOT), **mine) == "market_not_allowed"
+    # nobody lists reserved machines: one that is sold on demand is drawn from the reservation at its price
+    [drawn] = placed([offer("10")], job(**mine)).candidates
+    assert drawn.offer.market is Market.RESERVED
+    assert drawn.parts.compute_usd == 100
+
+
+def test_a_market_on_which_the_cloud_cannot_be_used() -> None:
+    costs = {**COSTS, "aws": replace(COSTS["aws"], markets=frozenset({Market.ON_DEMAND}))}
+
+    assert codes(placed([offer(market=Market.SPOT)], costs=costs)) == {"p4d.24xlarge@us-east-1": "feature_unsupported"}
 
 
 @pytest.mark.parametrize(
@@ -138,10 +151,6 @@ def test_an_environment_narrows_regions_and_zones() -> None:
 
 
 def test_nodes_that_must_lie_in_one_zone_are_not_bought_where_the_cloud_picks_one_for_each() -> None:
-    from dataclasses import replace
-
-    from support.offers import COSTS
-
     scattering = {**COSTS, "azure": replace(COSTS["azure"], tariff=replace(COSTS["azure"].tariff, scatters_nodes=True))}
     regional, zonal = offer(cloud="azure"), offer("11", cloud="azure", zone="1")
 
