@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from support.program import Program, last_document, left_of, wait_until
+from support.schemas import check
 from trainrig.store.journal import Journal
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -66,6 +67,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     assert pulled.returncode == 0, pulled.stderr
     assert (workdir / "got" / "metrics" / "metrics.json").exists() or (workdir / "got" / "metrics.json").exists()
     document: dict[str, Any] = json.loads(pulled.stdout)
+    check(document)
     return document
 
 
@@ -83,6 +85,7 @@ def test_a_preempted_run_whose_supervisor_is_killed_ends_as_if_nothing_had_happe
     resumed = program.run("resume", "hello", "--format", "json")
     assert resumed.returncode == 0, resumed.stderr
     document = last_document(resumed.stdout)
+    check(document)
     assert document["recoveries"] == 1
     assert document["metrics"] == undisturbed["outputs"]["metrics"] or document["outputs"]["metrics"]
     assert document["clean"]
