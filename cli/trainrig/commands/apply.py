@@ -33,10 +33,12 @@ def command(
     Of a folder it applies exactly what was planned there, and refuses with 13 when something moved since. Asks before
     it spends, unless --yes is given. The rig lives until trainrig destroy, or until its lease is over.
     """
+    import os
+
     from trainrig.commands.amounts import amount
     from trainrig.console import Console
     from trainrig.errors import PlanStale, UsageError
-    from trainrig.lifecycle import apply_job, frozen
+    from trainrig.lifecycle import apply_job, credential_life, frozen
     from trainrig.lifecycle.context import opened
     from trainrig.lifecycle.load_job import find_environment, load_job
     from trainrig.lifecycle.plan import only
@@ -58,6 +60,7 @@ def command(
             applied = apply_job.prepare(context, jobs[0], only(environment, cloud), run_id=run_id)
         if plan_digest is not None:
             applied = frozen.require(applied, plan_digest, amount("--ceiling", ceiling) if ceiling else None)
+    credential_life.require(applied.order.candidates, os.environ, utc_now())
     console.say(applied.summary)
     if not yes and not console.interactive:
         raise UsageError("apply spends money and there is nobody to ask", hint="give --yes")
