@@ -33,6 +33,9 @@ def test_plan_apply_again_destroy(tmp_path: Path, capsys: pytest.CaptureFixture[
         check(up.document)
         assert up.document["rigs"][0]["run_id"] == planned.document["run_id"]
         assert up.document["rigs"][0]["nodes"][0]["seen"]
+        same = trainrig(capsys, "plan", str(job), "--detailed-exitcode", "--format", "json")
+        assert (same.code, same.document["resource_changes"]) == (0, [])
+        assert same.document["run_id"] == planned.document["run_id"]
         again = trainrig(capsys, "apply", str(plan), "--yes", "--format", "json")
         first, second = (ran.document["rigs"][0] for ran in (up, again))
         assert (len(second["attempts"]), second["nodes"]) == (1, first["nodes"])

@@ -16,6 +16,7 @@ from trainrig.errors import UsageError
 from trainrig.lifecycle import pins, plan_resources
 from trainrig.lifecycle.caller import ssh_ingress
 from trainrig.lifecycle.context import Context
+from trainrig.lifecycle.plan_again import standing
 from trainrig.lifecycle.render_rig import files_of
 from trainrig.lifecycle.rig_request import image_choice, rig_request
 from trainrig.lifecycle.run import placed
@@ -62,8 +63,8 @@ def plan(
     offline: bool = False,
     binary: Path | None = None,
 ) -> Planned:
-    """`keep`: the plan will be applied, so the rig's key stays on this machine. `binary`: where Terraform's own plan
-    file goes.
+    """A rig of the job that is up is compared with its own root. `keep`: the plan will be applied, so the rig's key
+    stays on this machine. `binary`: where Terraform's own plan file goes.
 
     Raises:
         Unplaceable: no offer will do.
@@ -74,24 +75,26 @@ def plan(
     lock = pins.load_lock(job)
     job = pins.pinned(job, lock)
     now = context.now()
-    placement = placed(job, environment)
+    up = None if offline else standing(context, job)
+    placement = up.placement if up else placed(job, environment)
     candidate = placement.candidates[0]
-    identity = identity_of(
-        job, environment, owner=environment.owner or getpass.getuser(), now=now, run_id=run_id or new_run_id()
-    )
+    owner = environment.owner or getpass.getuser()
+    identity = up.identity if up else identity_of(job, environment, owner=owner, now=now, run_id=run_id or new_run_id())
     unknown: list[str] = []
     request = rig_request(
         job,
         environment,
         candidate,
         identity=identity,
-        ssh_public_key=_key(context, identity, keep=keep),
+        ssh_public_key=_key(context, identity, keep=keep or up is not None),
         ssh_ingress_cidrs=_ingress(environment, candidate.offer.cloud, unknown, offline=offline),
         lock=lock,
     )
     files = files_of(request, job=job, environment=environment)
     late = late_of(request, environment)
-    if offline and not plan_resources.possible_offline(candidate.offer.cloud):
+    if up:
+        made = up.planned
+    elif offline and not plan_resources.possible_offline(candidate.offer.cloud):
         made = plan_resources.work_out(files, candidate.offer.cloud)
     else:
         made = plan_resources.ask(context, files, candidate.offer.cloud, keep=binary)
