@@ -103,4 +103,5 @@ def is_converged(ssh: Ssh, node: Node, digest: str) -> bool:
 @cache
 def _role_files() -> dict[str, bytes]:
     root = assets.path("ansible")
-    return {p.relative_to(root).as_posix(): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
+    files = [p for p in sorted(root.rglob("*")) if p.is_file() and "__pycache__" not in p.parts]
+    return {p.relative_to(root).as_posix(): p.read_bytes() for p in files}
