@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -14,6 +15,9 @@ from support import crash, rigs, state_backends
 from support.cli import Ran
 from support.state_backends import Emulator
 from support.stub_cloud import objects
+from support.stub_rigs import order
+from trainrig.lifecycle.apply import apply
+from trainrig.lifecycle.context import Context
 from trainrig.render.root import to_json
 
 pytestmark = pytest.mark.terraform
@@ -64,14 +68,31 @@ def test_unlock_wants_evidence(stuck: crash.Site, cli: Cli, monkeypatch: pytest.
     assert cli("destroy", NAME).code == 0
 
 
-def test_an_azure_lease_without_a_lock_is_broken_with_az(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trainrig.tools import azure_lease
-
-    az = tmp_path / "az"
-    az.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/said\n')
-    az.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    azure_lease.break_lease({"storage_account_name": "acc", "container_name": "state", "key": "rigs/a.tfstate"})
+def test_an_azure_lease_that_tells_nothing_is_broken_with_az(
+    context: Context, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stub of Terraform says what azurerm says when the lease has no lock in it; a stub of az hears what is asked."""
+    root = apply(context, order()).root
+    settings = {"storage_account_name": "acc", "container_name": "state", "key": "rigs/a.tfstate"}
+    (root / "backend.tf.json").write_text(to_json({"terraform": {"backend": {"azurerm": settings}}}))
+    (root / ".terraform").mkdir(exist_ok=True)
+    locked = {
+        "severity": "error",
+        "summary": "Error acquiring the state lock",
+        "detail": "state blob is already locked",
+    }
+    line = json.dumps({"type": "diagnostic", "diagnostic": locked})
+    _program(tmp_path / "bin/terraform", f"echo '{line}'; exit 1")
+    _program(tmp_path / "bin/az", f'echo "$@" > {tmp_path}/said')
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin{os.pathsep}{os.environ['PATH']}")
+    assert cli("unlock", NAME).code == 11
+    assert cli("unlock", NAME, "--force-older-than", "1h").code == 0
     said = (tmp_path / "said").read_text()
     assert "lease break" in said
     assert "--account-name acc --container-name state --blob-name rigs/a.tfstate" in said
+
+
+def _program(path: Path, script: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)

@@ -67,8 +67,10 @@ def _release_old(context: Context, terraform: Terraform, busy: RigBusy, older_th
     if not isinstance(found, dict) or leftover.running(terraform.root):
         raise busy
     lock = StateLock(**found)
-    created = _created(lock)
-    if older_than is None or created is None or context.now() - created < older_than:
+    created = _created(
+        lock
+    )  # None: a lease on an Azure blob that tells nothing; then the caller's word is all there is
+    if older_than is None or (created is not None and context.now() - created < older_than):
         raise RigBusy(
             busy.message,
             hint="see there that nothing works on it any more; then: trainrig unlock RIG --force-older-than 1h",
