@@ -146,6 +146,8 @@ def _message(result: Mapping[str, Any]) -> str:
         return _message(items[0])
     parts = [str(result.get(k, "")).strip() for k in ("msg", "stderr", "module_stderr", "reason")]
     seen = list(dict.fromkeys(p for p in parts if p and p != "non-zero return code"))
+    if not seen:  # a raw command has a terminal, and with it one stream for all that it says
+        seen = str(result.get("stdout", "")).strip().splitlines()[-_MESSAGE_LINES:]
     return "\n".join("\n".join(seen).splitlines()[:_MESSAGE_LINES]) or "no message"
 
 

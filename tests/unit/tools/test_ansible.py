@@ -49,6 +49,11 @@ def test_the_failed_item_of_a_loop_speaks_for_it() -> None:
     assert recap.failures[0].message == "disk full"
 
 
+def test_a_raw_command_speaks_through_its_output() -> None:
+    recap, _ = listen(result("runner_on_failed", msg="non-zero return code", stdout="E: not signed\r\n", stderr=""))
+    assert recap.failures[0].message == "E: not signed"
+
+
 def test_an_unreachable_node_is_said_to_be_so() -> None:
     recap, _ = listen(result("runner_on_unreachable", msg="Connection timed out", unreachable=True))
     assert str(recap.failures[0]).endswith("unreachable: Connection timed out")
