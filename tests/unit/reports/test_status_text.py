@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from support.rigs import NOW, node
+from trainrig.model.fault import FaultClass
+from trainrig.model.offer import Market
+from trainrig.model.rig import RigState
+from trainrig.model.status import AttemptStatus, Found, NodeStatus, RigStatus, SweepResult
+from trainrig.reports import status_text
+
+ATTEMPT = AttemptStatus(
+    generation=1,
+    number=2,
+    cloud="aws",
+    region="us-east-1",
+    zone="us-east-1a",
+    instance_type="p4d.24xlarge",
+    market=Market.SPOT,
+    nodes=2,
+    price_hour_usd=Decimal("11.57"),
+    state="gone",
+    fault=FaultClass.CAPACITY,
+    reason="AWS has no free machine of this type there",
+    started_at=NOW,
+    seconds=95,
+    cost_usd=Decimal("0.61"),
+)
+RIG = RigStatus(
+    name="llama",
+    run_id="abcd2345",
+    owner="ada",
+    environment="team",
+    state=RigState.RUNNING,
+    clean=False,
+    expires_at=NOW + timedelta(hours=3, minutes=20),
+    cost_usd=Decimal("12.30"),
+    attempts=(ATTEMPT,),
+    nodes=(NodeStatus(node=node(), seen=False),),
+    holder="ada on workstation, run since 2026-03-01T11:00:00Z, pid 7",
+    notes=("look here",),
+)
+
+
+def test_a_rig_is_a_line_and_its_notes_follow() -> None:
+    said = status_text.rigs([RIG], NOW).splitlines()
+    assert said[1].split() == ["llama", "abcd2345", "running", "aws", "us-east-1a", "spot", "1", "$12.30", "3h", "20m"]
+    assert said[3:] == [f"llama: in use by {RIG.holder}", "llama: look here"]
+    assert status_text.rigs([], NOW) == "no rigs"
+
+
+def test_an_attempt_says_what_it_failed_on_and_what_it_cost() -> None:
+    said = status_text.attempts([ATTEMPT])
+    assert "1-2" in said
+    assert "capacity: AWS has no free machine" in said
+    assert "$0.61" in said
+
+
+def test_a_node_that_the_cloud_does_not_show_stands_out() -> None:
+    assert status_text.nodes(RIG).splitlines()[-1].endswith("NO")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(45, "45s"), (60, "1m"), (12000, "3h 20m"), (-12000, "-3h 20m"), (0, "0s")]
+)
+def test_times_are_short(seconds: int, said: str) -> None:
+    assert status_text.remaining(timedelta(seconds=seconds)) == said
+
+
+def test_a_dry_sweep_counts_what_it_found_and_deletes_nothing() -> None:
+    found = Found(
+        cloud="aws",
+        region="us-east-1",
+        type="instance",
+        id="i-1",
+        name="tr-llama-abcd2345-0",
+        run_id="abcd2345",
+        expires_at=NOW - timedelta(hours=1),
+        expired=True,
+        price_hour_usd=Decimal("11.57"),
+    )
+    said = status_text.sweep(SweepResult(found=(found,), doubts=(), deleted=False), NOW)
+    assert "past its lease" in said
+    assert said.endswith("1 resources, $11.57 an hour; 1 past their lease; nothing was deleted, --yes does")
