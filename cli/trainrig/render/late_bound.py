@@ -21,6 +21,7 @@ TFVARS = "terraform.tfvars.json"
 # TEST-NET-1: stands for the caller's address where it cannot be known.
 UNKNOWN_ADDRESS = "192.0.2.1/32"
 _OWNER = "trainrig-owner"
+_HOUR = "daily_recurrence_time"  # in which Azure has no day: the lease as 0930
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,7 +29,7 @@ class LateBound:
     """`cidrs` is empty where the environment fixes who may reach SSH: then that is reviewed like everything else."""
 
     run_id: str
-    expires: tuple[str, str, str]  # as text, as a calendar time, in seconds
+    expires: tuple[str, ...]  # as text, as a calendar time, in seconds, as an hour of the day
     owner: str
     public_key: str
     cidrs: tuple[str, ...]
@@ -44,14 +45,14 @@ class LateBound:
         )
 
 
-def _moments(moment: datetime) -> tuple[str, str, str]:
-    return iso(moment), f"{moment:%Y-%m-%d %H:%M:%S} UTC", str(int(moment.timestamp()))
+def _moments(moment: datetime) -> tuple[str, ...]:
+    return iso(moment), f"{moment:%Y-%m-%d %H:%M:%S} UTC", str(int(moment.timestamp())), f"{moment:%H%M}"
 
 
 def placeholders(late: LateBound) -> LateBound:
     return LateBound(
         run_id="RUN-ID",
-        expires=("LEASE", "LEASE-CALENDAR", "LEASE-SECONDS"),
+        expires=("LEASE", "LEASE-CALENDAR", "LEASE-SECONDS", "LEASE-HOUR"),
         owner="OWNER",
         public_key="SSH-PUBLIC-KEY",
         cidrs=tuple(f"CALLER-{i}" for i, _ in enumerate(late.cidrs)),
@@ -61,25 +62,25 @@ def placeholders(late: LateBound) -> LateBound:
 def rebind(value: Any, old: LateBound, new: LateBound) -> Any:
     """`value`, JSON of any shape, with the texts of `old` replaced by those of `new`, in base64 too."""
     pairs = [
-        *zip(old.expires, new.expires, strict=True),
+        *zip(old.expires[:3], new.expires[:3], strict=True),
         (old.public_key, new.public_key),
         (old.run_id, new.run_id),
         *zip(old.cidrs, new.cidrs, strict=False),
     ]
-    return _rebind(value, pairs, new.owner)
+    return _rebind(value, pairs, {_OWNER: new.owner, _HOUR: new.expires[3]})
 
 
-def _rebind(value: Any, pairs: Sequence[tuple[str, str]], owner: str) -> Any:
+def _rebind(value: Any, pairs: Sequence[tuple[str, str]], by_key: Mapping[str, str]) -> Any:
     match value:
         case str():
             return _text(value, pairs)
         case Mapping():
             return {
-                _text(k, pairs): owner if k == _OWNER and isinstance(v, str) else _rebind(v, pairs, owner)
+                _text(k, pairs): by_key[k] if k in by_key and isinstance(v, str) else _rebind(v, pairs, by_key)
                 for k, v in value.items()
             }
         case list() | tuple():
-            return [_rebind(v, pairs, owner) for v in value]
+            return [_rebind(v, pairs, by_key) for v in value]
         case _:
             return value
 
