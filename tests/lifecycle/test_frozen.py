@@ -130,10 +130,12 @@ def test_a_digest_alone_is_enough_to_hold_an_apply_to_a_review(
 ) -> None:
     (job,), environment = load_job(job_file, "local")
     reviewed = planning.plan(context, job, environment, keep=False).plan.digest
-    planned_and_reviewed(context, frozen.require(prepare(context, job, environment), reviewed, None), tmp_path / "1-1")
+    planned_and_reviewed(
+        context, frozen.require(prepare(context, job, environment), reviewed, Decimal(99)), tmp_path / "1-1"
+    )
     with pytest.raises(PlanStale, match="not what was reviewed"):
         planned_and_reviewed(
-            context, frozen.require(prepare(context, job, environment), "sha256:other", None), tmp_path / "1-2"
+            context, frozen.require(prepare(context, job, environment), "sha256:other", Decimal(99)), tmp_path / "1-2"
         )
 
 

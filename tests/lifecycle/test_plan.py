@@ -132,3 +132,14 @@ def test_a_secret_that_is_written_as_a_variable_is_found_and_not_in_the_folder(p
     shown = ran.out + ran.err + "".join(p.read_text() for p in out.rglob("*") if p.is_file())
     assert planted not in shown
     assert "hunter2-hunter2" not in shown
+
+
+def test_options_that_a_plan_has_decided_already_are_refused(
+    plan: Plan, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "plan")
+    assert plan(LOCAL, "--out", out, "--run-id", "0a1b2c3d").code == 0
+    for more in (["--set", "num_nodes=2"], ["--ceiling", "1"], ["--run-id", "1a1b2c3d"]):
+        assert trainrig(capsys, "apply", out, "--yes", *more).code == 64
+    ran = trainrig(capsys, "apply", str(tmp_path / "job.yaml"), "--plan-digest", "sha256:x", "--yes")
+    assert (ran.code, "--ceiling" in ran.err) == (64, True)

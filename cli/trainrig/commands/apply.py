@@ -50,6 +50,13 @@ def command(
     if job.is_dir():
         with opened(find_environment(env)) as context:
             applied = frozen.thaw(context, job)
+        if overrides or cloud or ceiling:
+            raise UsageError(f"{job} is a plan already", hint="--set, --cloud and --ceiling go with a job file")
+        if run_id not in {None, applied.run.run_id}:
+            raise UsageError(
+                f"the plan in {job} is of the run {applied.run.run_id}, not {run_id}",
+                hint="give plan and apply the same --run-id or TRAINRIG_RUN_ID",
+            )
         if plan_digest not in {None, applied.order.details["plan_digest"]}:
             raise PlanStale(f"{job} is not the plan {plan_digest}", hint="plan again, and have it reviewed again")
     else:
@@ -58,8 +65,10 @@ def command(
             raise UsageError(f"{job} holds {len(jobs)} jobs, apply takes one", hint="trainrig run runs them in order")
         with opened(environment) as context:
             applied = apply_job.prepare(context, jobs[0], only(environment, cloud), run_id=run_id)
-        if plan_digest is not None:
-            applied = frozen.require(applied, plan_digest, amount("--ceiling", ceiling) if ceiling else None)
+        if (plan_digest is None) != (ceiling is None):
+            raise UsageError("a digest says nothing of prices", hint="--plan-digest and --ceiling go together")
+        if plan_digest and ceiling:
+            applied = frozen.require(applied, plan_digest, amount("--ceiling", ceiling))
     credential_life.require(applied.order.candidates, os.environ, utc_now())
     console.say(applied.summary)
     if not yes and not console.interactive:

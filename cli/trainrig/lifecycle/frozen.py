@@ -88,7 +88,7 @@ def thaw(context: Context, path: Path) -> Applied:
     return Applied(run=run, order=order, begun=begun)
 
 
-def require(applied: Applied, plan_digest: str, ceiling: Decimal | None) -> Applied:
+def require(applied: Applied, plan_digest: str, ceiling: Decimal) -> Applied:
     """An order made now, held to a plan that was reviewed elsewhere; `ceiling` is the approved price of an hour."""
     made = applied.order.make_root
     files: dict[str, str] = {}
