@@ -93,3 +93,15 @@ def test_a_machine_made_by_hand_with_the_rigs_labels_goes_too(context: Context) 
     proof = destroy(context, context.journal.rig(RUN))
     assert proof.clean
     assert [f.id for f in proof.fates if f.how == "sweep"] == [stray["id"]]
+
+
+def test_the_key_of_a_rig_goes_with_it(context: Context) -> None:
+    apply(context, order())
+    key = context.rig_dir(rigs.identity()).ssh_key
+    key.touch()
+    objects.order({"op": "delete", "type": "stub_network", "error": "AccessDenied: networks:Delete"})
+    destroy(context, context.journal.rig(RUN))
+    assert key.exists()
+    objects.order()
+    assert destroy(context, context.journal.rig(RUN)).clean
+    assert not key.exists()

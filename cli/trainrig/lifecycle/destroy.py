@@ -58,6 +58,8 @@ def destroy(context: Context, rig: Rig, *, wait_seconds: float = 0) -> Proof:
         if proof.clean or not was_clean:
             state = RigState.DESTROYED if proof.clean else RigState.FAILED
             context.journal.set_state(rig.run_id, state, clean=proof.clean, reason="; ".join(proof.doubts))
+        if proof.clean:
+            directory.ssh_key.unlink(missing_ok=True)  # it opens nothing any more, so nobody should keep it
         return proof
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,10 +44,6 @@ class RigDir:
         return self.path / "id_ed25519"
 
     @property
-    def known_hosts(self) -> Path:
-        return self.path / "known_hosts"
-
-    @property
     def log(self) -> Path:
         return self.path / "trainrig.log"
 
@@ -75,9 +70,3 @@ def write_tree(root: Path, files: Mapping[str, str]) -> None:
     root.mkdir(parents=True, exist_ok=True, mode=0o700)
     for name, text in files.items():
         write_atomic(root / name, text.encode())
-
-
-def copy_tree(source: Path, target: Path) -> None:
-    """A copy of a reviewed root, without what Terraform keeps for itself."""
-    shutil.copytree(source, target, ignore=shutil.ignore_patterns(".terraform", "*.tfstate*"), dirs_exist_ok=True)
-    target.chmod(0o700)

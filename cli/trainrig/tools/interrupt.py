@@ -22,11 +22,6 @@ _held_by_main = 0
 _requested = threading.Event()
 
 
-def requested() -> bool:
-    """Whether a stop was asked for and has not been raised to its end."""
-    return _requested.is_set()
-
-
 def acknowledge() -> None:
     """The stop is being carried out: the work that carries it out is not interrupted by it."""
     _requested.clear()

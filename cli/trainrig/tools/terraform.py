@@ -143,10 +143,6 @@ class Terraform(python_terraform.Terraform):  # type: ignore[misc]  # the packag
     def show_plan(self, plan: str = PLAN_FILE) -> TerraformPlan:
         return terraform_plan.parse(self._document("show", plan, json=IsFlagged))
 
-    def show_state(self) -> Mapping[str, Any]:
-        """`terraform show -json` of the state; without resources it has no `values`."""
-        return self._document("show", json=IsFlagged)
-
     def apply(
         self,
         plan: str | None = PLAN_FILE,
