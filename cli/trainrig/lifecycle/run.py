@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from trainrig import errors, settings
-from trainrig.lifecycle import log_files, pins, run_facts
+from trainrig.lifecycle import log_files, pins
 from trainrig.lifecycle.place import place
 from trainrig.lifecycle.run_context import RunContext, load, save
 from trainrig.lifecycle.secret_values import secret_values
+from trainrig.lifecycle.status import status
 from trainrig.model.clock import utc_now
 from trainrig.model.environment import Environment
 from trainrig.model.events import Observer, Progress
@@ -24,6 +25,7 @@ from trainrig.model.placement import Placement
 from trainrig.model.process import Command
 from trainrig.model.rig import RigState, new_run_id
 from trainrig.render.identity import identity_of
+from trainrig.reports import status_json
 from trainrig.store import locks
 from trainrig.tools import interrupt, proc
 
@@ -136,36 +138,20 @@ def result_of(run: RunContext, ended: Mapping[str, Any]) -> RunResult:
     """The last document of a run, and the error that its exit code comes from."""
     end, collected, destroyed = ended["end"], ended["collected"], ended["destroyed"]
     with run.opened() as context:
-        rig = context.journal.rig(run.run_id)
-        attempts = context.journal.attempts(run.run_id)
+        found = status(context, context.journal.rig(run.run_id))
         document = {
             "schema": "trainrig.run/1",
             "name": run.identity.name,
             "run_id": run.run_id,
-            "state": rig.state.value,
+            "state": found.state.value,
             "end": end["kind"],
             "exit_code": {"done": 0, "failed": end.get("exit_code")}.get(end["kind"]),
             "outputs": collected.get("outputs", {}),
             "outputs_path": str(run.outputs),
             "metrics": collected.get("metrics", {}),
             "recoveries": ended["generation"] - 1,
-            "attempts": [
-                {
-                    "generation": a.generation,
-                    "number": a.number,
-                    "cloud": a.cloud,
-                    "region": a.region,
-                    "zone": a.zone,
-                    "instance_type": a.instance_type,
-                    "market": a.market.value,
-                    "price_hour_usd": str(a.price_hour_usd),
-                    "state": a.state.value,
-                    "fault": a.fault.value if a.fault else None,
-                    "reason": a.reason,
-                }
-                for a in attempts
-            ],
-            "cost_usd": text(run_facts.cost(context, run.run_id)),
+            "attempts": [status_json.attempt_document(a) for a in found.attempts],
+            "cost_usd": text(found.cost_usd),
             "log_path": str(run.logs),
             "clean": destroyed["clean"],
         }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from decimal import Decimal
 
 from trainrig.errors import RigError, RigUnknown
 from trainrig.lifecycle.context import Context
@@ -121,7 +120,3 @@ def _setup_failures(happened: tuple[Happening, ...], observation: Observation) -
 def _market(context: Context, run_id: str) -> Market:
     attempts = context.journal.attempts(run_id)
     return attempts[-1].market if attempts else Market.ON_DEMAND
-
-
-def cost(context: Context, run_id: str) -> Decimal:
-    return ledger.cost(context.journal, run_id, context.now())

@@ -30,7 +30,7 @@ def rig_document(rig: RigStatus) -> dict[str, Any]:
         "nodes": [_node(n) for n in rig.nodes],
         "cost_usd": money.text(rig.cost_usd),
         "expires_at": iso(rig.expires_at),
-        "attempts": [_attempt(a) for a in rig.attempts],
+        "attempts": [attempt_document(a) for a in rig.attempts],
         "holder": rig.holder,
         "notes": list(rig.notes),
     }
@@ -83,7 +83,7 @@ def _node(n: NodeStatus) -> dict[str, Any]:
     }
 
 
-def _attempt(a: AttemptStatus) -> dict[str, Any]:
+def attempt_document(a: AttemptStatus) -> dict[str, Any]:
     return {
         "generation": a.generation,
         "number": a.number,

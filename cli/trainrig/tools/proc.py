@@ -110,9 +110,15 @@ def kill_group(pid: int, sig: signal.Signals = signal.SIGKILL) -> None:
 
 def detach(command: Command, log: Path) -> int:
     """Starts a process that outlives us, in a session of its own, talking into `log`; returns its id."""
+    process = _talking_into(log, command)
+    process.returncode = 0  # nobody waits for it; without this Python warns when the object goes
+    return process.pid
+
+
+def _talking_into(log: Path, command: Command) -> subprocess.Popen[bytes]:
     descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [find(command.argv[0]), *command.argv[1:]],
             cwd=command.cwd,
             env=environment(command.env),
@@ -123,8 +129,6 @@ def detach(command: Command, log: Path) -> int:
         )
     finally:
         os.close(descriptor)
-    process.returncode = 0  # nobody waits for it; without this Python warns when the object goes
-    return process.pid
 
 
 class Stream:
@@ -214,19 +218,7 @@ class LoggedStream:
         self.log = log
         self._poll_seconds = poll_seconds
         self._offset = log.stat().st_size if log.exists() else 0
-        descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        try:
-            self._process = subprocess.Popen(
-                [find(command.argv[0]), *command.argv[1:]],
-                cwd=command.cwd,
-                env=environment(command.env),
-                stdin=subprocess.DEVNULL,
-                stdout=descriptor,
-                stderr=descriptor,
-                start_new_session=True,
-            )
-        finally:
-            os.close(descriptor)
+        self._process = _talking_into(log, command)
 
     @property
     def pid(self) -> int:
