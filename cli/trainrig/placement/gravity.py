@@ -52,7 +52,7 @@ def _told(
         return replace(candidate, reasons=(*candidate.reasons, reason))
     offer, flat = candidate.offer, job.placement.egress_usd_per_gb
     once = egress.price(away, Decimal(candidate.nodes), offer.cloud, offer.region, costs, flat)
-    moved = f"moving {_names(away)} there costs {dollars(once)}"
+    moved = f"moving {_names(away)} there once costs {dollars(once)}"
     if home is None:
         reason, hours = f"{moved}; nothing that fits lies beside it", None
     else:

@@ -97,7 +97,7 @@ def _prices(
         found.append(Notice(code=flag, detail=f"{quality.KEPT[flag]}: {count} of {len(candidates)} candidates"))
     refused = Counter(f for r in rejections if r.code is Code.BAD_PRICE for f in r.offer.flags if f in quality.REFUSED)
     for flag, count in sorted(refused.items()):
-        found.append(Notice(code=flag, detail=f"not bought, {quality.REFUSED[flag]}: {_offers(count)}"))
+        found.append(Notice(code=flag, detail=f"not bought, {quality.REFUSED[flag]}: {_count(count, 'offer')}"))
     return found
 
 
@@ -106,7 +106,7 @@ def _quotas(job: Job, candidates: Sequence[Candidate], quotas: QuotaBook) -> lis
     return [
         Notice(
             code="quota_unknown",
-            detail=f"the quota of {n} candidates on {cloud} is not known: trainrig offers refresh asks for it",
+            detail=f"the quota of {_count(n, 'candidate')} on {cloud} is not known: trainrig offers refresh asks for it",
         )
         for cloud, n in sorted(unknown.items())
     ]
@@ -124,8 +124,8 @@ def _gpu_names(job: Job) -> list[Notice]:
     return found
 
 
-def _offers(count: int) -> str:
-    return f"{count:,} offer{'' if count == 1 else 's'}"
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _lease(job: Job, environment: Environment, chosen: Candidate) -> list[Notice]:

@@ -55,7 +55,7 @@ def test_who_lies_apart_from_the_data_says_when_that_pays() -> None:
     assert moved.parts.egress_usd == Decimal("13.50")
     assert moved.breakeven_hours == Decimal("19.3")
     assert moved.reasons == (
-        "moving s3://bucket/data there costs $13.50 and saves $0.70 an hour: it pays after 19.3 hours",
+        "moving s3://bucket/data there once costs $13.50 and saves $0.70 an hour: it pays after 19.3 hours",
     )
     assert stayed.breakeven_hours is None
     assert stayed.reasons == ()
