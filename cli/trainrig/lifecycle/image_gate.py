@@ -17,7 +17,8 @@ def gated(placement: Placement, job: Job) -> Placement:
     Raises:
         SpecInvalid: trainrig.lock is not a lock.
     """
-    lock, matrix = pins.load_lock(job), pins.matrix()
+    clouds = tuple(sorted({c.offer.cloud for c in placement.candidates}))
+    lock, matrix = pins.load_lock(job, clouds), pins.matrix()
     kept, refused = [], []
     for candidate in placement.candidates:
         offer = candidate.offer

@@ -7,8 +7,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import yaml
-
 from trainrig import assets
 from trainrig.catalog import gpus
 from trainrig.clouds import registry
@@ -22,22 +20,24 @@ def lock_path(job: Job) -> Path:
     return (Path(job.source).parent if job.source else Path()) / lockfile.FILE_NAME
 
 
-def load_lock(job: Job) -> lockfile.Lock:
-    """The job's own lock, which replaces the shipped pins as a whole.
+def load_lock(job: Job, clouds: tuple[str, ...] | None = None) -> lockfile.Lock:
+    """The job's own lock, which replaces the shipped pins as a whole, those of `clouds` or of all.
 
     Raises:
         SpecInvalid: the file is not a lock.
     """
     path = lock_path(job)
-    return lockfile.parse(path.read_text(encoding="utf-8"), str(path)) if path.is_file() else shipped()
+    return lockfile.parse(path.read_text(encoding="utf-8"), str(path)) if path.is_file() else shipped(clouds)
 
 
 @cache
-def shipped() -> lockfile.Lock:
-    """data/pins.yaml and the pins.yaml of each cloud's own folder."""
+def shipped(clouds: tuple[str, ...] | None = None) -> lockfile.Lock:
+    """data/pins.yaml and the pins.yaml of each cloud's own folder. To find all clouds takes longer than to place a job,
+    so who knows which ones matter names them."""
+    names = registry.names() if clouds is None else clouds
     files = [
         assets.data("pins.yaml"),
-        *(path for name in registry.names() if (path := registry.file(name, "pins.yaml"))),
+        *(path for name in names if (path := registry.file(name, "pins.yaml"))),
     ]
     locks = [lockfile.parse(path.read_text(encoding="utf-8"), path.name) for path in files]
     return lockfile.Lock(
@@ -57,7 +57,7 @@ def matrix() -> gate.Matrix:
         )
         for gpu in gpus.TABLE
     }
-    return gate.Matrix.of(yaml.safe_load(assets.data("cuda.yaml").read_text(encoding="utf-8")), needs)
+    return gate.Matrix.of(lockfile.plain(assets.data("cuda.yaml").read_text(encoding="utf-8")), needs)
 
 
 def _dotted(version: tuple[int, int] | None) -> str | None:

@@ -19,24 +19,25 @@ class FaultClass(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FaultRule:
-    """`pattern` is searched in the summary and detail of a Terraform diagnostic; the first rule that matches wins.
+    """`pattern` is searched in the summary and detail of a Terraform diagnostic; the first rule that matches wins. It
+    is compiled when it is needed: every verb loads the facts of clouds, and few meet an error of one.
 
     `meaning` may hold `{name}` for a named group of the pattern: the quota that is used up, the missing permission.
     """
 
-    pattern: re.Pattern[str]
+    pattern: str
     fault: FaultClass
     meaning: str
 
 
 def rule(pattern: str, fault: FaultClass, meaning: str) -> FaultRule:
-    return FaultRule(pattern=re.compile(pattern), fault=fault, meaning=meaning)
+    return FaultRule(pattern=pattern, fault=fault, meaning=meaning)
 
 
 def classify(text: str, rules: tuple[FaultRule, ...]) -> tuple[FaultClass, str]:
     """The class of an error text, and what it means in words."""
     for r in rules:
-        found = r.pattern.search(text)
+        found = re.search(r.pattern, text)
         if found:
             return r.fault, r.meaning.format_map(found.groupdict(default=""))
     return FaultClass.UNCLASSIFIED, "trainrig does not know this error"

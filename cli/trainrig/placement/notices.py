@@ -106,7 +106,7 @@ def _quotas(job: Job, candidates: Sequence[Candidate], quotas: QuotaBook) -> lis
     return [
         Notice(
             code="quota_unknown",
-            detail=f"the quota of {_count(n, 'candidate')} on {cloud} is not known: trainrig offers refresh asks for it",
+            detail=f"the quota of {_count(n, 'candidate')} on {cloud} is not known: trainrig offers refresh asks",
         )
         for cloud, n in sorted(unknown.items())
     ]

@@ -53,6 +53,11 @@ class Lock:
     containers: Mapping[str, str] = field(default_factory=dict)  # reference as written -> sha256:...
 
 
+def plain(text: str) -> Any:
+    """YAML as plain data, by libyaml where it is there: these files are read before every placement."""
+    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+
+
 def parse(text: str, file: str) -> Lock:
     """A lock file or the shipped pins.
 
@@ -61,7 +66,7 @@ def parse(text: str, file: str) -> Lock:
     """
     hint = "restore it from version control, or write it anew with `trainrig lock`"
     try:
-        data = yaml.safe_load(text)
+        data = plain(text)
         if data["schema"] not in {SCHEMA, PINS_SCHEMA}:
             raise SpecInvalid(f"{file}: schema {data['schema']!r} is not {SCHEMA}", hint="update trainrig")
         lock = Lock(
