@@ -68,3 +68,24 @@ def test_a_job_file_is_compared_between_two_revisions(cli: Cli, tmp_path: Path) 
     assert cli("diff", "HEAD", "HEAD", "--job", "job.yaml", "--detailed-exitcode").code == 0
     assert cli("diff", "HEAD", "--output=x", "--job", "job.yaml").code == 64
     assert cli("diff", "HEAD", "HEAD", "--job", "absent.yaml").code == 64
+
+
+@pytest.fixture
+def nothing_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a process hides stays hidden in it."""
+    monkeypatch.setattr("trainrig.console._secrets", set())
+
+
+@pytest.mark.usefixtures("nothing_hidden")
+def test_accounts_are_shown_unless_they_are_asked_to_be_hidden(cli: Cli, tmp_path: Path) -> None:
+    environment = "clouds: {gcp: {account: {project: quiet-otter-4711}}}\nssh_ingress: [10.0.0.0/8]\n"
+    (tmp_path / "team.yaml").write_text(environment)
+    image = "projects/quiet-otter-4711/global/images/train-v1"
+    resources = f"resources: {{infra: gcp, accelerators: 'A100:8', image_id: {image}}}\n"
+    (tmp_path / "job.yaml").write_text(f"name: train\n{resources}run: 'true'\nexpected_hours: 1\n")
+    ran = cli("plan", "job.yaml", "--env", "team.yaml", "--offline", "--out", "plan")
+    assert ran.code == 0, ran.err
+    assert "quiet-otter-4711" in cli("comment", "plan", "--dry-run").out
+    hidden = cli("comment", "plan", "--dry-run", "--hide-accounts").out
+    assert "quiet-otter-4711" not in hidden
+    assert "projects/***/global/images/train-v1" in hidden

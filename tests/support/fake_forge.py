@@ -33,7 +33,7 @@ class Handler(BaseHTTPRequestHandler):
         token = self.headers.get("Authorization") or self.headers.get("PRIVATE-TOKEN") or ""
         path = urlsplit(self.path)
         self.server.seen.append((self.command, path.path, token))
-        if token not in {"Bearer good", "good"}:
+        if token not in {"Bearer forge-test-token", "forge-test-token"}:
             return self._answer(403, {"message": "Resource not accessible by integration"})
         if self.command == "GET":
             page, size = (int(parse_qs(path.query)[k][0]) for k in ("page", "per_page"))
@@ -69,6 +69,6 @@ def github(server: Server, **more: str) -> dict[str, str]:
         "GITHUB_API_URL": server.url,
         "GITHUB_REPOSITORY": "team/train",
         "GITHUB_REF": "refs/pull/12/merge",
-        "GITHUB_TOKEN": "good",
+        "GITHUB_TOKEN": "forge-test-token",
         **more,
     }

@@ -19,6 +19,9 @@ def command(
     label: Annotated[str, typer.Option("--label", help="Tells several comments of one rig apart.")] = "",
     repository: Annotated[str | None, typer.Option("--repo", metavar="OWNER/NAME", help="Else the pipeline's.")] = None,
     number: Annotated[str | None, typer.Option("--pr", metavar="NUMBER", help="Else the pipeline's.")] = None,
+    hide_accounts: Annotated[
+        bool, typer.Option("--hide-accounts", help="Show no account, project and subscription of the environment.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the text, ask nobody.")] = False,
     quiet: Quiet = False,
 ) -> None:
@@ -29,10 +32,12 @@ def command(
     """
     import os
 
-    from trainrig.console import Console
-    from trainrig.lifecycle.comment import body, post
+    from trainrig.console import Console, hide
+    from trainrig.lifecycle.comment import account_ids, body, post
 
     console = Console(quiet=quiet)
+    if hide_accounts:
+        hide(account_ids(plan))
     if dry_run:
         console.data(body(plan, base=base, state=state, key=label).body)
         return

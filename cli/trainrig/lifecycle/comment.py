@@ -19,6 +19,8 @@ from trainrig.store import plan_folder
 from trainrig.store.plan_folder import PlanFolder
 from trainrig.tools import forge
 
+_ACCOUNT_IDS = {"account_id", "role_arn", "project", "subscription", "tenant"}
+
 
 def body(path: Path, *, base: Path | None, state: str, key: str, limit: int = GITHUB_LIMIT) -> Comment:
     """The comment on the plan in a folder. A final state is as new as now, a plan as old as its folder says.
@@ -74,6 +76,12 @@ def post(
         return f"{where}: commented"
     request.update(todo.id, console.masked(comment.body))
     return f"{where}: comment {todo.id} updated"
+
+
+def account_ids(path: Path) -> set[str]:
+    """What a plan's environment names of accounts: not secret, and nothing for everybody either."""
+    clouds = plan_folder.read(path).document("environment.json")["clouds"]
+    return {value for cloud in clouds for key, value in cloud["account"].items() if key in _ACCOUNT_IDS}
 
 
 def _read(path: Path) -> tuple[PlanFolder, Plan]:

@@ -63,7 +63,14 @@ def thaw(context: Context, path: Path) -> Applied:
     _require_same_inputs(build(Job, folder.document("job.json")), manifest)
     run, begun = _run(context, folder)
     ceiling = Decimal(manifest["price_ceiling_hour_usd"])
-    order = order_of(run.job, run.environment, run.placement.candidates, identity=run.identity, rig=run.rig)
+    order = order_of(
+        run.job,
+        run.environment,
+        run.placement.candidates,
+        identity=run.identity,
+        rig=run.rig,
+        lock=lockfile.parse(folder.files[lockfile.FILE_NAME], lockfile.FILE_NAME),
+    )
 
     files: dict[str, str] = {}
 

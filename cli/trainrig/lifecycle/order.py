@@ -14,6 +14,7 @@ from trainrig.model.environment import Environment
 from trainrig.model.job import Job
 from trainrig.model.placement import Candidate
 from trainrig.model.rig import RigIdentity
+from trainrig.render.lockfile import Lock
 from trainrig.store.workdir import RigDir
 from trainrig.tools import ssh
 
@@ -26,9 +27,10 @@ def order_of(
     identity: RigIdentity,
     rig: RigDir,
     generation: int = 1,
+    lock: Lock | None = None,
 ) -> Order:
-    """`candidates` in the order in which they are tried."""
-    lock = pins.load_lock(job)
+    """`candidates` in the order in which they are tried; `lock` in place of the job's own."""
+    pinned = lock or pins.load_lock(job)
 
     def make_root(candidate: Candidate, root: Path, attempt: str) -> None:
         request = rig_request(
@@ -38,9 +40,9 @@ def order_of(
             identity=identity,
             ssh_public_key=ssh.make_key(rig.path),
             ssh_ingress_cidrs=ssh_ingress(environment, candidate.offer.cloud),
-            lock=lock,
+            lock=pinned,
         )
-        render_rig(request, job=job, environment=environment, out=root, attempt=attempt)
+        render_rig(request, job=job, environment=environment, out=root, attempt=attempt, lock=pinned)
 
     return Order(
         identity=identity,

@@ -12,6 +12,7 @@ from trainrig.lifecycle import pins
 from trainrig.model.environment import Environment
 from trainrig.model.job import Job
 from trainrig.render import cloud_init, job_document, root, tfvars
+from trainrig.render.lockfile import Lock
 from trainrig.render.request import RigRequest
 from trainrig.store import workdir
 
@@ -26,13 +27,14 @@ def render_rig(
     environment: Environment,
     out: Path,
     attempt: str = "1-1",
+    lock: Lock | None = None,
 ) -> dict[str, str]:
     """Renders into `out`, a new folder or one that an earlier render wrote; state and plugins there stay.
 
     `attempt` (`<generation>-<attempt>`) keeps the remote states of a rig's attempts apart. Returns the files that it
     wrote, `path -> text`.
     """
-    files = files_of(request, job=job, environment=environment, attempt=attempt)
+    files = files_of(request, job=job, environment=environment, attempt=attempt, lock=lock)
     write(files, out)
     cloud = request.candidate.offer.cloud
     if registry.has(cloud, "provider"):
@@ -46,8 +48,9 @@ def files_of(
     job: Job,
     environment: Environment,
     attempt: str = "1-1",
+    lock: Lock | None = None,
 ) -> dict[str, str]:
-    """The rendered root as data."""
+    """The rendered root as data. `lock` in place of the job's own."""
     cloud = request.candidate.offer.cloud
     module_files, text = module(cloud), template(cloud)
     inputs = (*root.declared(module_files["variables.tf"]), *root.declared(text))
@@ -55,7 +58,7 @@ def files_of(
     if "cloud_init" in inputs:
         own["cloud_init"] = cloud_init.cloud_init(_read("configure/cloud-init.yaml.j2"), request)
     address = registry.facts(cloud).terraform_provider
-    provider = pins.load_lock(job).providers.get(address)
+    provider = (lock or pins.load_lock(job)).providers.get(address)
     return root.render_root(
         cloud=cloud,
         template=text,

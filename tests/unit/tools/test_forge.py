@@ -24,7 +24,7 @@ def gitlab(server: Server) -> dict[str, str]:
         "CI_PROJECT_ID": "7",
         "CI_PROJECT_PATH": "team/train",
         "CI_MERGE_REQUEST_IID": "12",
-        "GITLAB_TOKEN": "good",
+        "GITLAB_TOKEN": "forge-test-token",
     }
 
 
