@@ -3,16 +3,22 @@ and versions. It proves what happens to packages, pins and holds. It proves noth
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from support import apt_repo, nodes
+from trainrig import assets
 from trainrig.errors import ConfigureFailed
-from trainrig.lifecycle.configure import converge, open_ssh
+from trainrig.lifecycle.configure import open_ssh
 from trainrig.model.events import silent
+from trainrig.render.inventory import inventory
+from trainrig.tools.ansible import run_playbook
 from trainrig.tools.ssh import Ssh
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
@@ -21,15 +27,40 @@ DRIVERS = ("570.86.15", "570.124.06", "570.133.20")
 STATES = "dpkg-query -W -f '${Package} ${db:Status-Want} ${Version}\\n' 'nvidia-*' 'libnvidia-*' libcuda1 2>/dev/null"
 
 
+# The roles as they are, without those that drivers do not need: each module call costs a second here.
+PREPARE = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - ansible.builtin.import_role: {name: base}
+"""
+DRIVER = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - ansible.builtin.setup: {gather_subset: ["!all", "!min", distribution]}
+    - ansible.builtin.include_role: {name: nvidia_driver}
+    - ansible.builtin.include_role: {name: container_runtime, tasks_from: toolkit}
+      when: with_toolkit
+"""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bench:
     ssh: Ssh
+    playbooks: Path
     variables: dict[str, Any]
 
-    def converge(self, driver: str, **changes: Any) -> list[str]:
+    def play(self, text: str, variables: dict[str, Any]) -> list[str]:
         """The tasks that changed something."""
-        variables = {**self.variables, "nvidia_driver_version": driver, **changes}
-        return [task for _, task in converge(self.ssh, self.ssh.nodes, variables, silent).changed]
+        playbook = self.playbooks / "configure.yml"
+        playbook.write_text(text)
+        hosts = inventory(self.ssh.nodes, variables, ssh_config=self.ssh.config)
+        recap = run_playbook(playbook, hosts, directory=self.ssh.rig / "ansible", observe=silent)
+        return [task for _, task in recap.changed]
+
+    def converge(self, driver: str, **changes: Any) -> list[str]:
+        return self.play(DRIVER, {**self.variables, "nvidia_driver_version": driver, **changes})
 
     def sh(self, line: str) -> str:
         return self.ssh.run(self.ssh.nodes[0], ["sh", "-c", line], check=False, timeout_seconds=60).stdout.strip()
@@ -44,44 +75,48 @@ class Bench:
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     rig = tmp_path_factory.mktemp("rig")
     root = tmp_path_factory.mktemp("repositories")
+    roles = tmp_path_factory.mktemp("roles") / "ansible"
+    shutil.copytree(assets.path("ansible"), roles)
     nvidia = apt_repo.build(root / "nvidia", [p for v in DRIVERS for p in apt_repo.driver(v)])
     toolkit = apt_repo.build(root / "toolkit", [p for v in ("1.17.4-1", "1.17.8-1") for p in apt_repo.toolkit(v)])
     with nodes.booted(rig) as booted, apt_repo.served(root, nodes.gateway(booted[0])) as url:
         ssh = open_ssh(rig, booted, silent)
-        bench = Bench(ssh=ssh, variables=_variables(url, nvidia, toolkit))
+        bench = Bench(ssh=ssh, playbooks=roles / "playbooks", variables=_variables(url, nvidia, toolkit))
+        bench.play(PREPARE, {})
         bench.sh("echo '2 H100-standin' > /etc/standin-gpus")
         yield bench
         ssh.close()
 
 
 def _variables(url: str, nvidia: apt_repo.Repository, toolkit: apt_repo.Repository) -> dict[str, Any]:
+    base = yaml.safe_load((assets.path("ansible") / "roles/base/vars/main.yml").read_text())
     return {
-        "trainrig_gpus": 2,
-        "trainrig_multi_node": False,
+        "base_lib": base["base_lib"],
+        "base_check": "",
+        "base_apt_lock_seconds": 60,
+        "with_toolkit": False,
         "nvidia_driver_gpu_count": 2,
         "nvidia_driver_reboot": False,  # a container has no kernel of its own to boot
         "nvidia_driver_repository_url": f"{url}/nvidia",
         "nvidia_driver_repository_suite": "./",
         "nvidia_driver_key_url": f"{url}/nvidia/key.asc",
         "nvidia_driver_key_fingerprint": nvidia.fingerprint,
-        "container_runtime_gpus": True,
         "container_runtime_toolkit_url": f"{url}/toolkit",
         "container_runtime_toolkit_suite": "./",
         "container_runtime_toolkit_key_url": f"{url}/toolkit/key.asc",
         "container_runtime_toolkit_key_fingerprint": toolkit.fingerprint,
-        "job_docker_arguments": ["train:1"],
     }
 
 
 def test_driver_and_toolkit_are_installed_at_their_pins_and_held(bench: Bench) -> None:
-    bench.converge("570.124.06")
+    bench.converge("570.124.06", with_toolkit=True)
     packages = bench.packages()
     for name in ("nvidia-driver-cuda", "libcuda1", "nvidia-kernel-open-dkms"):
         assert packages[name] == ("hold", "570.124.06-1")
     for name in ("nvidia-container-toolkit", "libnvidia-container1"):
         assert packages[name] == ("hold", "1.17.8-1")
     assert "stand-in" in bench.sh("nvidia-smi")
-    assert bench.converge("570.124.06") == []
+    assert bench.converge("570.124.06", with_toolkit=True) == []
 
 
 @pytest.mark.parametrize("version", ["570.133.20", "570.86.15"], ids=["upgrade", "downgrade"])
@@ -119,7 +154,6 @@ def test_a_mirror_that_is_broken_is_named(bench: Bench) -> None:
     ("gpus", "found"), [("1 H100-standin", "570.124.06, H100-standin"), ("2 H100 lost", "GPU is lost")]
 )
 def test_a_node_with_other_gpus_than_promised_is_refused(bench: Bench, gpus: str, found: str) -> None:
-    bench.converge("570.124.06")
     bench.sh(f"echo '{gpus}' > /etc/standin-gpus")
     try:
         with pytest.raises(ConfigureFailed, match=found):
