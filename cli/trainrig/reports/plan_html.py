@@ -68,11 +68,12 @@ def _resources(plan: Plan) -> Iterable[str]:
     for group, resources in grouped(plan.resources).items():
         if resources:
             yield f"<details open><summary><strong>{escape(group)}</strong> ({len(resources)})</summary>"
-            rows = [
-                ("+".join(r.actions), r.address, "; ".join(f"{k} {v}" for k, v in telling(r).items()))
-                for r in resources
-            ]
-            yield _table(("action", "resource", "decisive values"), rows)
+            decisive = ["; ".join(f"{k} {v}" for k, v in telling(r).items()) for r in resources]
+            if any(decisive):
+                rows = [("+".join(r.actions), r.address, d) for r, d in zip(resources, decisive, strict=True)]
+                yield _table(("action", "resource", "decisive values"), rows)
+            else:
+                yield _table(("action", "resource"), [("+".join(r.actions), r.address) for r in resources])
             yield "</details>"
 
 
