@@ -35,12 +35,15 @@ class Handler(BaseHTTPRequestHandler):
         self.server.seen.append((self.command, path.path, token))
         if token not in {"Bearer forge-test-token", "forge-test-token"}:
             return self._answer(403, {"message": "Resource not accessible by integration"})
+        if path.path == "/user":
+            return self._answer(200, {"id": 1})
         if self.command == "GET":
             page, size = (int(parse_qs(path.query)[k][0]) for k in ("page", "per_page"))
             return self._answer(200, self.server.comments[(page - 1) * size : page * size])
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["body"]
         if self.command == "POST":
-            self.server.comments.append({"id": len(self.server.comments), "body": body})
+            own = {"user": {"type": "Bot"}, "author_association": "NONE", "author": {"id": 1}}
+            self.server.comments.append({"id": len(self.server.comments), "body": body, **own})
             return self._answer(201, {})
         self.server.comments[int(path.path.rsplit("/", 1)[1])]["body"] = body
         return self._answer(200, {})

@@ -28,14 +28,18 @@ class Forge:
     token: str
     repository: str
     number: str
+    user_url: str | None = None  # who the token is; a pipeline's token of GitHub is nobody that could be asked for
 
     def comments(self) -> Iterator[tuple[str, str]]:
-        """`(id, body)` of each, oldest first."""
+        """`(id, body)` of those that a pipeline or a member of the project wrote, oldest first: a stranger's marker
+        is nobody's."""
         page = 1
+        own = self._call("GET", self.user_url)["id"] if self.user_url else None
         while True:
             found = self._call("GET", f"{self.comments_url}?per_page={PAGE}&page={page}")
             for one in found:
-                yield str(one["id"]), str(one.get("body") or "")
+                if _trusted(one) if own is None else one["author"]["id"] == own:
+                    yield str(one["id"]), str(one.get("body") or "")
             if len(found) < PAGE:
                 return
             page += 1
@@ -76,8 +80,9 @@ def find(env: Mapping[str, str], *, repository: str | None = None, number: str |
     if "CI_API_V4_URL" in env:
         project = urllib.parse.quote(repository or env.get("CI_PROJECT_ID", ""), safe="")
         number = number or env.get("CI_MERGE_REQUEST_IID")
-        api = f"{_checked(env['CI_API_V4_URL'])}/projects/{project}/merge_requests/{_number(number)}/notes"
-        token = _token(env, "GITLAB_TOKEN", "CI_JOB_TOKEN")
+        server = _checked(env["CI_API_V4_URL"])
+        api = f"{server}/projects/{project}/merge_requests/{_number(number)}/notes"
+        token = _token(env, "GITLAB_TOKEN")
         name = repository or env.get("CI_PROJECT_PATH", project)
         return Forge(
             kind="gitlab",
@@ -86,6 +91,7 @@ def find(env: Mapping[str, str], *, repository: str | None = None, number: str |
             token=token,
             repository=name,
             number=_number(number),
+            user_url=f"{server}/user",
         )
     name = repository or env.get("GITHUB_REPOSITORY", "")
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
@@ -100,6 +106,12 @@ def find(env: Mapping[str, str], *, repository: str | None = None, number: str |
         repository=name,
         number=number,
     )
+
+
+def _trusted(comment: Mapping[str, Any]) -> bool:
+    """Whether an app or somebody with rights in the repository wrote it."""
+    association = comment.get("author_association")
+    return (comment.get("user") or {}).get("type") == "Bot" or association in {"OWNER", "MEMBER", "COLLABORATOR"}
 
 
 def _checked(url: str) -> str:

@@ -38,6 +38,15 @@ def test_comments_are_listed_made_and_changed(server: Server, kind: object) -> N
     assert list(request.comments())[100] == ("100", "new text")
 
 
+@pytest.mark.parametrize("kind", [github, gitlab])
+def test_comments_of_strangers_are_not_ours(server: Server, kind: object) -> None:
+    stranger = {"user": {"type": "User"}, "author_association": "NONE", "author": {"id": 2}}
+    server.comments.append({"id": 0, "body": "a forged marker", **stranger})
+    request = find(kind(server))  # type: ignore[operator]
+    request.create("ours")
+    assert list(request.comments()) == [("1", "ours")]
+
+
 def test_addresses_are_those_of_the_forges(server: Server) -> None:
     find(github(server)).create("x")
     find(github(server)).update("0", "y")
