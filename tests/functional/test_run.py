@@ -93,7 +93,11 @@ def test_a_preempted_run_whose_supervisor_is_killed_ends_as_if_nothing_had_happe
 
 
 def test_the_job_s_own_failure_is_9_with_its_code_and_last_words(program: Program) -> None:
-    path = job(program, "run: |\n  echo first; echo last words >&2; exit 3\n")
+    script = "echo 1 > /checkpoints/one; sleep 8; rm /checkpoints/one; echo 2 > /checkpoints/two"
+    path = job(
+        program,
+        f"checkpoints: {{path: /checkpoints, interval: 1s}}\nrun: |\n  {script}\n  echo last words >&2; exit 3\n",
+    )
     done = program.run("run", path, "--format", "json")
     assert done.returncode == 9
     document = last_document(done.stdout)
@@ -101,6 +105,8 @@ def test_the_job_s_own_failure_is_9_with_its_code_and_last_words(program: Progra
     assert "last words" in document["error"]["message"]
     assert "last words" in done.stderr
     assert "last words" in program.run("logs", "job").stdout
+    committed = sorted((program.home / "rigs" / f"job-{document['run_id']}" / "checkpoints").glob("*-*/rank-0/*"))
+    assert [p.name for p in committed] == ["one", "two"]  # what the job deleted is not in the next checkpoint
     assert left_of(document["run_id"]) == []
 
 

@@ -50,7 +50,7 @@ def collect_checkpoints(ssh: Ssh, target: Path, observe: Observer) -> int:
     def fetch(node: Node) -> int:
         local = target / f"rank-{node.rank}"
         ssh.run(node, ["sh", "-c", _TAKE_SNAPSHOT, "sh", str(launches.NODE_DIR / "checkpoints"), source])
-        rsync.pull(ssh, node, f"{source}/", local)
+        rsync.pull(ssh, node, f"{source}/", local, mirror=True)
         count = rsync.verify(ssh, node, source, local)
         observe(Progress(phase="collect", message=f"{count} checkpoint files", node=node.name))
         return count

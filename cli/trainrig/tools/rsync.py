@@ -32,14 +32,15 @@ def push(ssh: Ssh, node: Node, source: Path, target: str, *, ignore: bool = Fals
         _rsync(ssh, node, [*options, str(source), _remote(node, target)])
 
 
-def pull(ssh: Ssh, node: Node, source: str, target: Path) -> None:
-    """The contents of a directory of the node into `target`, or a file into it. Nothing is deleted here.
+def pull(ssh: Ssh, node: Node, source: str, target: Path, *, mirror: bool = False) -> None:
+    """The contents of a directory of the node into `target`, or a file into it. With `mirror`, what the node does not
+    have is deleted here too.
 
     Raises:
         CommandFailed: the transfer failed, or a checksum differs.
     """
     target.mkdir(parents=True, exist_ok=True)
-    _rsync(ssh, node, [_remote(node, source), f"{target}/"])
+    _rsync(ssh, node, [*(["--delete"] if mirror else []), _remote(node, source), f"{target}/"])
 
 
 def verify(ssh: Ssh, node: Node, source: str, target: Path) -> int:
