@@ -21,7 +21,7 @@ from support.stub_rigs import PLUGINS
 HERE = Path(__file__).parent
 # Where a verb can be hit. The words before a colon are steps of terraform_at.sh; those in the middle of a create or a
 # delete are slow calls of the cloud itself.
-APPLY_STEPS = ("init", "plan", "show", "apply", "creating", "after-apply")
+APPLY_STEPS = ("init", "plan", "apply", "creating", "after-apply")
 DESTROY_STEPS = ("destroy", "deleting", "after-destroy")
 PATIENCE_SECONDS = 60
 

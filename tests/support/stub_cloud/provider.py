@@ -37,7 +37,8 @@ def serve() -> Iterator[Mapping[str, str]]:
     if os.environ.get("STUB_PLUGIN"):
         yield {}
         return
-    server = grpc.server(futures.ThreadPoolExecutor(16))
+    pool = futures.ThreadPoolExecutor(16)
+    server = grpc.server(pool)
     tfplugin_pb2_grpc.add_ProviderServicer_to_server(ProviderServicer(StubProvider()), server)
     grpc_controller_pb2_grpc.add_GRPCControllerServicer_to_server(_Controller(), server)
     grpc_stdio_pb2_grpc.add_GRPCStdioServicer_to_server(_Stdio(), server)
@@ -51,6 +52,7 @@ def serve() -> Iterator[Mapping[str, str]]:
             yield {"TF_REATTACH_PROVIDERS": json.dumps({StubProvider().full_name(): attach})}
         finally:
             server.stop(30).wait()
+            pool.shutdown()  # a call whose Terraform was killed is over for gRPC, and goes on in its thread
 
 
 def lay_plugin(root: Path) -> None:
