@@ -146,3 +146,25 @@ def test_without_docker_it_says_so_and_nothing_is_written_down_as_existing(progr
     assert done.returncode == 4, done.stderr
     assert "Docker" in done.stderr
     assert json.loads(program.run("status", "--format", "json").stdout)["rigs"] == []
+
+
+def test_an_exit_code_that_the_job_names_starts_it_again_on_the_same_nodes(program: Program) -> None:
+    path = job(
+        program,
+        "recovery: {on_exit_codes: [3]}\ncheckpoints: {path: /checkpoints, interval: 1s}\n"
+        "run: test -f /checkpoints/tried || { touch /checkpoints/tried; exit 3; }\n",
+    )
+    done = program.run("run", path, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    document = last_document(done.stdout)
+    assert (document["recoveries"], len(document["attempts"])) == (1, 1)
+    assert left_of(document["run_id"]) == []
+
+
+def test_a_timeout_stops_the_run_and_leaves_nothing(program: Program) -> None:
+    path = job(program, "run: sleep 300\n")
+    done = program.run("run", path, "--timeout", "20s", "--format", "json")
+    assert done.returncode == 10, done.stderr
+    document = last_document(done.stdout)
+    assert document["error"]["code"] == "stopped_by_policy"
+    assert left_of(document["run_id"]) == []

@@ -9,6 +9,7 @@ from typing import Any
 
 from trainrig.catalog import normalise
 from trainrig.model.evidence import NodeCheck, Status
+from trainrig.render.launch import UNIT
 
 MIN_FREE_BYTES = 2 << 30
 MIN_FREE_INODES = 10_000
@@ -194,5 +195,6 @@ def _units(promise: Promise, answers: Answers) -> tuple[Status, str]:  # noqa: A
     failed = answers.probe.get("failed_units")
     if failed is None:
         return _unknown(answers, "failed_units")
-    ours = [u for u in failed if u.startswith(("trainrig-", "docker", "nvidia-", "srv-trainrig"))]
+    # The job's own unit fails with the job, which may be about to be started again.
+    ours = [u for u in failed if u.startswith(("trainrig-", "docker", "nvidia-", "srv-trainrig")) and u != UNIT]
     return _verdict(not ours, f"failed: {', '.join(ours)}" if ours else "none of ours has failed")

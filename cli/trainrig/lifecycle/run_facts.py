@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 from trainrig.errors import RigError, RigUnknown
 from trainrig.lifecycle.context import Context
@@ -32,6 +33,7 @@ def facts(
         recoveries=generation - 1,
         recoveries_without_progress=_without_progress(happened),
         setup_failures=_setup_failures(happened, observation),
+        job_failures=sum(h.kind == "job_ended" and h.data.get("kind") == "failed" for h in happened),
         spent_usd=ledger.cost(context.journal, run.run_id, context.now()),
         work_hours=hours,
         work_left_hours=hours,  # until the job says how far it is, the cautious reading
@@ -39,6 +41,11 @@ def facts(
         limits=Limits(
             budget_usd=run.job.budget_usd or run.environment.budget_run_usd,
             deadline=run.job.deadline,
+            timeout_at=None
+            if run.job.timeout_seconds is None
+            else rig.created_at + timedelta(seconds=run.job.timeout_seconds),
+            lease_ends=rig.identity.expires_at,
+            max_restarts_on_errors=run.job.recovery.max_restarts_on_errors,
             max_recoveries=run.job.recovery.max_recoveries,
             on_exit_codes=frozenset(run.job.recovery.on_exit_codes),
         ),
@@ -61,16 +68,16 @@ def cancelled(context: Context, run_id: str) -> bool:
     return bool(context.journal.rig(run_id).details.get("cancel"))
 
 
-def living(context: Context, run_id: str, generation: int) -> Attempt:
-    """The attempt of a generation that came up.
+def living(context: Context, run_id: str) -> Attempt:
+    """The attempt that is up: there is never more than one.
 
     Raises:
         RigUnknown: there is none.
     """
     for attempt in reversed(context.journal.attempts(run_id)):
-        if attempt.generation == generation and attempt.state is AttemptState.UP:
+        if attempt.state is AttemptState.UP:
             return attempt
-    raise RigUnknown(f"run {run_id} has no rig of generation {generation}")
+    raise RigUnknown(f"run {run_id} has no rig that is up")
 
 
 def candidate_of(placement: Placement, attempt: Attempt) -> Candidate:

@@ -76,7 +76,7 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
     with run.opened() as context:
         if run.stop.is_set():
             return {"kind": "interrupted"}
-        attempt = run_facts.living(context, run.run_id, generation)
+        attempt = run_facts.living(context, run.run_id)
         context.journal.set_state(run.run_id, RigState.CONFIGURING)
         run.checkpoints.fence(generation)
         try:
@@ -115,7 +115,7 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
 def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
     """Follows the job to its end: `done`, `failed`, `lost`, `policy`, `cancelled`."""
     with run.opened() as context:
-        attempt = run_facts.living(context, run.run_id, generation)
+        attempt = run_facts.living(context, run.run_id)
         ssh = ssh_tool.connect(run.rig.path, attempt.node_list)
         log = LogFiles(run.logs, run.observe, generation=generation)
         sync = _sync(run, ssh, generation)
@@ -221,10 +221,10 @@ def release_rig(run: RunContext) -> dict[str, Any]:
         return {"kind": "released", "clean": proof.clean, "doubts": list(proof.doubts)}
 
 
-def collect_results(run: RunContext, generation: int) -> dict[str, Any]:
+def collect_results(run: RunContext) -> dict[str, Any]:
     """Fetches and checks the outputs while the nodes are there."""
     with run.opened() as context:
-        attempt = run_facts.living(context, run.run_id, generation)
+        attempt = run_facts.living(context, run.run_id)
         context.journal.set_state(run.run_id, RigState.COLLECTING)
         ssh = ssh_tool.connect(run.rig.path, attempt.node_list)
         try:

@@ -53,8 +53,8 @@ def _release(run_id: str) -> dict[str, Any]:
 
 
 @DBOS.step()
-def _collect(run_id: str, generation: int) -> dict[str, Any]:
-    return run_steps.collect_results(_contexts[run_id], generation)
+def _collect(run_id: str) -> dict[str, Any]:
+    return run_steps.collect_results(_contexts[run_id])
 
 
 @DBOS.step()
@@ -65,9 +65,9 @@ def _tear_down(run_id: str) -> dict[str, Any]:
 @DBOS.workflow()
 def run_workflow(run_id: str) -> dict[str, Any]:
     """Returns `{end, collected, destroyed}`; the job's failure is a result here, not an error."""
-    generation, market = 1, None
+    generation, market, up = 1, None, False
     while True:
-        seen = _bring_up(run_id, generation, market)
+        seen = {"kind": "up"} if up else _bring_up(run_id, generation, market)
         if seen["kind"] == "up":
             seen = _launch(run_id, generation)
         if seen["kind"] == "launched":
@@ -82,8 +82,9 @@ def run_workflow(run_id: str) -> dict[str, Any]:
                 action = {"do": "end", "end": {"kind": "unclean", "reason": "the lost rig could not be proven gone"}}
                 break
             market = action["market"]
+        up = action["do"] == "restart"  # the nodes are fine, and the job is started on them again
         generation += 1
-    collected = _collect(run_id, generation) if action["end"].get("alive") else {"outputs": {}}
+    collected = _collect(run_id) if action["end"].get("alive") else {"outputs": {}}
     return {"end": action["end"], "collected": collected, "destroyed": _tear_down(run_id), "generation": generation}
 
 

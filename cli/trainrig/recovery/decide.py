@@ -33,6 +33,7 @@ from trainrig.recovery.facts import (
 PREPARE_SECONDS = 20
 ASK_SECONDS = 60
 NO_PROGRESS_LIMIT = 3  # recoveries in a row that committed nothing: the job does not fit its machine or its market
+COLLECT_TIME = timedelta(minutes=2)  # before the lease ends: what was made must still be fetched
 SETUP_LIMIT = 3  # rigs in a row that never started the job
 # Spot while obtainable, on-demand once the work left fills this share of the time left. 0.85 beat the published
 # policies in one zone on 1,080 runs; a tighter deadline than that raises it to the job's own share (work / window).
@@ -80,7 +81,7 @@ def _job_failed(facts: Facts) -> Action:
     if not facts.nodes_alive:
         return _replace(facts, "a node was lost while the job ran")
     code = 1 if facts.job_exit_code is None else facts.job_exit_code
-    if code not in facts.limits.on_exit_codes:
+    if code not in facts.limits.on_exit_codes and facts.job_failures > facts.limits.max_restarts_on_errors:
         return Fail(job_exit_code=code)
     stop = _over_limit(facts) or _stuck(facts)
     if isinstance(stop, Stop) and stop.limit == "no_progress":
@@ -116,6 +117,10 @@ def _over_limit(facts: Facts) -> Stop | None:
         )
     if limits.deadline is not None and facts.now >= limits.deadline:
         return Stop(limit="deadline", reason=f"the deadline {limits.deadline.isoformat()} has passed")
+    if limits.timeout_at is not None and facts.now >= limits.timeout_at:
+        return Stop(limit="timeout", reason=f"it has run for its timeout, since {facts.started_at.isoformat()}")
+    if limits.lease_ends is not None and facts.now >= limits.lease_ends - COLLECT_TIME:
+        return Stop(limit="lease", reason=f"the rig's lease ends at {limits.lease_ends.isoformat()}")
     return None
 
 

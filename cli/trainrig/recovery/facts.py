@@ -25,6 +25,9 @@ class Limits:
 
     budget_usd: Decimal | None = None
     deadline: datetime | None = None
+    timeout_at: datetime | None = None  # the run has taken as long as it may
+    lease_ends: datetime | None = None  # after which the nodes end themselves
+    max_restarts_on_errors: int = 0  # of a job that failed by itself, with whichever code
     max_recoveries: int | None = None
     on_exit_codes: frozenset[int] = frozenset()  # job exit codes that are worth another try
 
@@ -42,6 +45,7 @@ class Facts:
     recoveries: int = 0
     recoveries_without_progress: int = 0  # in a row, without a newly committed checkpoint
     setup_failures: int = 0  # in a row
+    job_failures: int = 0  # times that the job itself failed, this one included
     spent_usd: Decimal = Decimal(0)
     work_hours: Decimal | None = None  # the whole job, checkpoint writes included; None: not declared
     work_left_hours: Decimal | None = None  # from the last committed checkpoint

@@ -85,12 +85,13 @@ def test_the_place_that_took_a_node_back_comes_last(context: Context, run: RunCo
     assert run_facts.candidates(context, run, Market.ON_DEMAND)[0] == ON_DEMAND
 
 
-def test_the_living_attempt_is_the_one_of_the_generation_that_is_up(context: Context, run: RunContext) -> None:
-    with pytest.raises(RigUnknown, match="no rig of generation 1"):
-        run_facts.living(context, run.run_id, 1)
+def test_the_living_attempt_is_the_one_that_is_up(context: Context, run: RunContext) -> None:
+    with pytest.raises(RigUnknown, match="no rig that is up"):
+        run_facts.living(context, run.run_id)
     attempt = context.journal.start_attempt(run.run_id, 1, FIRST)
     context.journal.update_attempt(attempt, AttemptState.UP, nodes=())
-    found = run_facts.living(context, run.run_id, 1)
+    found = run_facts.living(context, run.run_id)
     assert run_facts.candidate_of(PLACEMENT, found) == FIRST
+    context.journal.update_attempt(found, AttemptState.GONE)
     with pytest.raises(RigUnknown):
-        run_facts.living(context, run.run_id, 2)
+        run_facts.living(context, run.run_id)

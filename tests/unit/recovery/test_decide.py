@@ -46,13 +46,17 @@ PAST_BUDGET = Limits(budget_usd=Decimal(10))
             Replace(market=None, reason="a node was lost without notice"),
         ),
         (replace(BASE, observation=Observation.JOB_FAILED, job_exit_code=3), AskCloud()),
-        (replace(BASE, observation=Observation.JOB_FAILED, job_exit_code=3, nodes_alive=True), Fail(job_exit_code=3)),
+        (
+            replace(BASE, observation=Observation.JOB_FAILED, job_exit_code=3, nodes_alive=True, job_failures=1),
+            Fail(job_exit_code=3),
+        ),
         (
             replace(
                 BASE,
                 observation=Observation.JOB_FAILED,
                 job_exit_code=3,
                 nodes_alive=True,
+                job_failures=1,
                 limits=Limits(on_exit_codes=frozenset({3})),
             ),
             RestartJob(),
@@ -68,6 +72,8 @@ def test_table(facts: Facts, expected: Action) -> None:
     [
         ({"limits": PAST_BUDGET, "spent_usd": Decimal(10)}, "budget"),
         ({"limits": Limits(deadline=BASE.now)}, "deadline"),
+        ({"limits": Limits(timeout_at=BASE.now)}, "timeout"),
+        ({"limits": Limits(lease_ends=BASE.now + timedelta(minutes=1))}, "lease"),
         ({"limits": Limits(max_recoveries=2), "recoveries": 2}, "max_recoveries"),
         ({"recoveries_without_progress": 3}, "no_progress"),
     ],
@@ -78,6 +84,18 @@ def test_a_lost_node_is_not_replaced_past_a_limit(changes: dict[str, object], li
     action = decide(replace(lost, **changes))  # type: ignore[arg-type]
     assert isinstance(action, Stop)
     assert action.limit == limit
+
+
+def test_a_job_that_fails_is_started_again_as_often_as_it_asks() -> None:
+    failed = replace(
+        BASE,
+        observation=Observation.JOB_FAILED,
+        job_exit_code=1,
+        nodes_alive=True,
+        limits=Limits(max_restarts_on_errors=2),
+    )
+    assert decide(replace(failed, job_failures=2)) == RestartJob()
+    assert decide(replace(failed, job_failures=3)) == Fail(job_exit_code=1)
 
 
 def test_many_recoveries_with_progress_are_no_reason_to_stop() -> None:
