@@ -117,13 +117,14 @@ def carry_out(run: RunContext) -> RunResult:
 
     url = f"sqlite:///{settings.home() / DATABASE}"
     with interrupt.handled(), locks.hold(run.rig.path, "run"), running(run, url) as handle:
+        result = interrupt.Awaited(handle.get_result)
         try:
-            ended = handle.get_result()
+            ended = result.get()
         except errors.Interrupted:
             run.stop.set()
             interrupt.acknowledge()
             run.observe(Progress(phase="destroy", message="interrupted; once more leaves the rest to trainrig destroy"))
-            ended = handle.get_result()
+            ended = result.get()
     return result_of(run, ended)
 
 

@@ -11,10 +11,15 @@ import contextlib
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from types import FrameType
+from typing import Generic, TypeVar
 
 from trainrig.errors import Interrupted
 
+T = TypeVar("T")
+
+SLICE_SECONDS = 0.2
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _callbacks: list[Callable[[], None]] = []  # of the shields that are held now, in any thread
@@ -67,6 +72,31 @@ def shield(on_request: Callable[[], None] = lambda: None) -> Iterator[None]:
             _held_by_main -= main
         if _requested.is_set() and not _held_by_main:
             raise interrupted()
+
+
+class Awaited(Generic[T]):
+    """The result of a call that blocks, waited for in slices.
+
+    Python runs signal handlers in the main thread alone and between two of its steps. A main thread that sleeps in a
+    lock does not hear a signal that the kernel has given to another thread.
+    """
+
+    def __init__(self, call: Callable[[], T]) -> None:
+        self._future: Future[T] = Future()
+        threading.Thread(target=self._run, args=[call], daemon=True, name="awaited").start()
+
+    def get(self) -> T:
+        """Raises what the call raised; or Interrupted, after which it can be waited for again."""
+        while True:
+            done, _ = wait([self._future], timeout=SLICE_SECONDS)
+            if done:
+                return self._future.result()
+
+    def _run(self, call: Callable[[], T]) -> None:
+        try:
+            self._future.set_result(call())
+        except BaseException as error:  # noqa: BLE001  # whoever waits gets it
+            self._future.set_exception(error)
 
 
 def interrupted() -> Interrupted:

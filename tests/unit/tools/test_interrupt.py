@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 
 import pytest
 
@@ -80,3 +81,28 @@ def test_a_program_that_ignores_hangups_goes_on_ignoring_them() -> None:
             send(signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_signal_that_another_thread_received_is_heard_while_waiting() -> None:
+    over = threading.Event()
+
+    def deliver() -> None:
+        time.sleep(0.3)  # until the main thread waits
+        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+    with interrupt.handled():
+        result = interrupt.Awaited(lambda: over.wait(5))
+        threading.Thread(target=deliver).start()
+        with pytest.raises(Interrupted):
+            result.get()
+        interrupt.acknowledge()
+        over.set()
+        assert result.get() is True
+
+
+def test_an_awaited_call_that_fails_fails_here() -> None:
+    def fail() -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        interrupt.Awaited(fail).get()
