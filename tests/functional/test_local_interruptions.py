@@ -89,6 +89,8 @@ def test_a_killed_terraform_leaves_what_a_sweep_finds(tmp_path: Path, local_clou
     with registry.provider("local").serve() as attach:
         rig = local_rig.render(tmp_path / "rig", nodes=3, attach=attach)
         apply = start_apply(rig)
+        # Terraform says "Creating" before it asks the provider.
+        wait_until(lambda: any(kind == "container" for kind, _ in rig.leftovers()))
         apply.kill()
         apply.communicate(timeout=60)
     # The provider lives in this process and has ended what it was asked to do.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,6 +29,7 @@ def cli(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
 
 def test_one_comment_is_kept_up_to_date(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     assert cli("plan", "job.yaml", "--out", "base").code == 0
+    time.sleep(1)  # a plan's time has whole seconds
     assert cli("plan", "job.yaml", "--out", "plan", "--set", "num_nodes=2").code == 0
     dry = cli("comment", "plan", "--base", "base", "--dry-run").out
     assert "+ `Machines and the rest: module.rig.trainrig_local_node.node[1]`" in dry
