@@ -44,7 +44,7 @@ class CloudFacts:
     address_hour_usd: Decimal  # a public IPv4 address
     disk_gb_month_usd: Decimal  # the boot disk the module creates
     lease_extendable: bool = True  # False: the cloud ends a machine at the hour set when it was made
-    quiet_seconds: int = 30  # how late the inventory may show what was just created or deleted
+    quiet_seconds: float = 30  # how late the inventory may show what was just created or deleted
     python_extra: str | None = None  # the extra of pyproject.toml that brings the SDK
 
 

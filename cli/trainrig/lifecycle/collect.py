@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from pathlib import Path
 
 from trainrig.errors import CommandFailed
@@ -28,15 +29,17 @@ def collect_outputs(ssh: Ssh, job: Job, target: Path, observe: Observer) -> dict
     Raises:
         CommandFailed: a copy failed or differs from the node's file.
     """
-    found: dict[str, Path] = {}
-    for node in ssh.nodes:
+
+    def collect(node: Node) -> dict[str, Path]:
         base = target if node.rank == ssh.nodes[0].rank else target / f"rank-{node.rank}"
+        found = {}
         for name, path in _on_node(ssh, node, job).items():
             if _exists(ssh, node, path):
-                local = _fetch(ssh, node, path, base / name)
-                found.setdefault(name, local)
+                found[name] = _fetch(ssh, node, path, base / name)
                 observe(Progress(phase="collect", message=name, node=node.name))
-    return found
+        return found
+
+    return dict(ChainMap(*ssh.each(collect)))
 
 
 def collect_checkpoints(ssh: Ssh, target: Path, observe: Observer) -> int:

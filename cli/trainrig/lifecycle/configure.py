@@ -34,6 +34,7 @@ def configure(
     grace_seconds: int = launch.GRACE_SECONDS,
     ready_seconds: float = READY_SECONDS,
     stopped: Callable[[], bool] = lambda: False,
+    on_ready: Callable[[Ssh], None] = lambda _: None,
 ) -> Ssh:
     """Waits for SSH and converges the roles on all nodes at once. Running it again changes nothing.
 
@@ -42,6 +43,7 @@ def configure(
         image: the container that the job's unit will run.
         driver: the version in the pinned machine image; the job's own pin wins.
         stopped: True ends the work where it is.
+        on_ready: told once, when all nodes answer and before the roles.
 
     Returns:
         The open way to the nodes; the caller closes it.
@@ -50,6 +52,7 @@ def configure(
         ConfigureFailed: a node did not answer within `ready_seconds`, or a task failed.
     """
     ssh = open_ssh(rig, nodes, observe, ready_seconds=ready_seconds)
+    on_ready(ssh)
     variables = role_variables(job, offer, image, driver=driver, grace_seconds=grace_seconds)
     digest = converge_digest(_role_files(), variables)
     same = ssh.each(lambda node: is_converged(ssh, node, digest))

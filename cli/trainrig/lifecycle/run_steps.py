@@ -41,6 +41,7 @@ from trainrig.recovery.decide import decide
 from trainrig.recovery.facts import AskCloud, Fail, Finish, Observation, Replace, RestartJob, Stop
 from trainrig.render.launch import Launch
 from trainrig.store.journal import Attempt
+from trainrig.tools import container
 from trainrig.tools import ssh as ssh_tool
 from trainrig.tools.ssh import Ssh
 
@@ -83,16 +84,18 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
             start = _launch_of(run, attempt, generation)
             attempt = host_keys.learn(context, attempt, stop=run.stop)
             driver = driver_of(run, start.offer)
-            ssh = configure.configure(
-                run.rig.path,
-                run.job,
-                start.offer,
-                attempt.node_list,
-                start.image,
-                run.observe,
-                driver=driver,
-                stopped=run.stop.is_set,
-            )
+            with container.Ahead(start.image, run.observe) as image:
+                ssh = configure.configure(
+                    run.rig.path,
+                    run.job,
+                    start.offer,
+                    attempt.node_list,
+                    start.image,
+                    run.observe,
+                    driver=driver,
+                    stopped=run.stop.is_set,
+                    on_ready=image.begin,
+                )
             try:
                 deliver.deliver(ssh, start, run.observe)
                 verify.require(verify.accept(ssh, run.job, start.offer, start.image, run.observe, driver=driver))

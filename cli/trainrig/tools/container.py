@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import contextlib
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Self
 
-from trainrig.errors import CommandFailed, ConfigureFailed, MissingTool
+from trainrig.errors import CommandFailed, ConfigureFailed, Interrupted, MissingTool, RigError
 from trainrig.model.events import Observer, Progress
 from trainrig.model.node import Node
 from trainrig.model.process import Command
@@ -81,8 +84,46 @@ def node_image(ssh: Ssh, node: Node, image: str) -> str | None:
     return outcome.stdout.strip() if outcome.ok else None
 
 
-def _stream(ssh: Ssh, image: str, image_id: str, observe: Observer) -> None:
-    """One `docker save` feeds all nodes that lack the image."""
+class Ahead:
+    """An image of this machine, sent while the nodes do something else.
+
+    It is a head start and no more: a node whose Docker is not up yet, or goes down meanwhile, gets the image from
+    deliver(), which also says what fails.
+    """
+
+    def __init__(self, image: str, observe: Observer) -> None:
+        self._image = image
+        self._observe = observe
+        self._left = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind:
+            self._left.set()
+        if self._thread:
+            self._thread.join()
+
+    def begin(self, ssh: Ssh) -> None:
+        self._thread = threading.Thread(target=self._send, args=(ssh,), name="image", daemon=True)
+        self._thread.start()
+
+    def _send(self, ssh: Ssh) -> None:
+        here = local_image(self._image)
+        if not here or here[1]:
+            return
+        with contextlib.suppress(RigError):
+            up = ssh.each(lambda node: ssh.run(node, ["docker", "version"], check=False).ok)
+            ready = tuple(node for node, answers in zip(ssh.nodes, up, strict=True) if answers)
+            _stream(replace(ssh, nodes=ready), self._image, here[0], self._observe, self._left.is_set)
+
+
+def _stream(
+    ssh: Ssh, image: str, image_id: str, observe: Observer, stopped: Callable[[], bool] = lambda: False
+) -> None:
+    """One `docker save` feeds all nodes that lack the image. Raises Interrupted when `stopped` says so."""
     have = ssh.each(lambda node: node_image(ssh, node, image))
     missing = [node for node, there in zip(ssh.nodes, have, strict=True) if there != image_id]
     if not missing:
@@ -94,6 +135,8 @@ def _stream(ssh: Ssh, image: str, image_id: str, observe: Observer) -> None:
 
     def report(done: int) -> None:
         nonlocal told
+        if stopped():
+            raise Interrupted(f"sending {image} was stopped")
         done = min(done, size)  # the stream is a little longer than the image: tar headers and metadata
         if done - told >= size // 50 or done == size > told:
             told = done

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from support.jobs import a_node
 from trainrig.errors import ConfigureFailed
 from trainrig.model.events import Event, Progress, silent
-from trainrig.tools.container import LOGIN_DIR, Login, deliver
+from trainrig.tools.container import LOGIN_DIR, Ahead, Login, deliver
 from trainrig.tools.ssh import Ssh, connect
 
 Play = Callable[[str, str], Ssh]
@@ -47,6 +48,28 @@ def test_an_image_that_was_built_here_is_streamed_to_the_nodes_that_lack_it(play
     last = seen[-1]
     assert isinstance(last, Progress)
     assert (last.message, last.done, last.total) == ("train:1 to tr-hello-1", 4, 4)
+
+
+def test_an_image_of_this_machine_has_a_head_start_on_the_nodes_whose_docker_is_up(play: Play, tmp_path: Path) -> None:
+    up = f'case "$*" in *hello-0*version*) ;; *load*) cat >> {tmp_path}/loaded ;; *) exit 1 ;; esac'
+    ssh = play(BUILT_HERE, up)
+    with Ahead("train:1", silent) as image:
+        image.begin(ssh)
+    assert (tmp_path / "loaded").read_text() == "data"
+
+
+def test_a_head_start_that_fails_is_no_failure(play: Play) -> None:
+    ssh = play(BUILT_HERE, 'case "$*" in *version*) ;; *) exit 1 ;; esac')
+    with Ahead("train:1", silent) as image:
+        image.begin(ssh)
+
+
+def test_a_head_start_ends_when_what_it_was_for_has_failed(play: Play) -> None:
+    endless = BUILT_HERE.replace("printf data", "exec yes")
+    ssh = play(endless, 'case "$*" in *load*) exec cat ;; *inspect*) exit 1 ;; esac')
+    with contextlib.suppress(ZeroDivisionError), Ahead("train:1", silent) as image:
+        image.begin(ssh)
+        raise ZeroDivisionError
 
 
 def test_a_node_that_has_the_digest_does_not_pull_again(play: Play, tmp_path: Path) -> None:

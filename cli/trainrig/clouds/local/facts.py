@@ -42,7 +42,7 @@ FACTS = CloudFacts(
     apply_deadline_seconds=300,
     interruptible_creates=True,
     preemption_notice_seconds=30,
-    quiet_seconds=1,
+    quiet_seconds=0.3,  # Docker shows a change at once; another process may be in the middle of one
     address_hour_usd=Decimal(0),
     disk_gb_month_usd=Decimal(0),
 )
