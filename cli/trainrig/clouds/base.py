@@ -81,6 +81,15 @@ class OffersModule(Protocol):
         ...
 
 
+class PriceModule(Protocol):
+    """clouds/<name>/price.py: only where prices move within the hour and one call tells one of them."""
+
+    def price(self, account: Account, offer: Offer) -> Decimal | None:
+        """USD an hour of one machine now; None: the cloud names no price for it. Raises CredentialsMissing,
+        PreflightFailed (no network), CommandFailed."""
+        ...
+
+
 class TariffModule(Protocol):
     """clouds/<name>/tariff.py: data, like facts.py; a cloud without one has free egress and assumed preemptions."""
 

@@ -85,6 +85,10 @@ def facts(cloud: str) -> base.CloudFacts:
     return cast("base.CloudFacts", capability(cloud, "facts").FACTS)
 
 
+def price(cloud: str) -> base.PriceModule:
+    return cast("base.PriceModule", capability(cloud, "price"))
+
+
 def tariff(cloud: str) -> Tariff:
     """Empty for a cloud that has no tariff.py."""
     return cast("base.TariffModule", capability(cloud, "tariff")).TARIFF if has(cloud, "tariff") else Tariff()

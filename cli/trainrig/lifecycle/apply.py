@@ -25,7 +25,7 @@ from trainrig.model.cooldown import Cooldown
 from trainrig.model.events import Progress
 from trainrig.model.fault import FaultClass
 from trainrig.model.money import dollars
-from trainrig.model.offer import Offer
+from trainrig.model.offer import Market, Offer
 from trainrig.model.placement import Candidate
 from trainrig.model.rig import RigIdentity, RigState
 from trainrig.store import cooldowns, locks
@@ -33,6 +33,7 @@ from trainrig.store.journal import AttemptState, Rig
 from trainrig.tools import interrupt
 
 EVENTUAL_WAIT_SECONDS = (5.0, 20.0)  # before the same candidate is tried again
+SPOT_HEADROOM = Decimal("1.1")  # how far a spot price that nobody reviewed may have moved since the placement
 MOVE_ON = {FaultClass.CAPACITY, FaultClass.QUOTA}
 TRY_AGAIN = {FaultClass.EVENTUAL, FaultClass.DEPENDENCY}
 
@@ -51,7 +52,7 @@ class Order:
     identity: RigIdentity
     candidates: tuple[Candidate, ...]
     make_root: MakeRoot
-    ceiling_hour_usd: Decimal | None = None  # of the whole rig; None: that of its dearest candidate
+    ceiling_hour_usd: Decimal | None = None  # of the whole rig; None: that of its dearest candidate, with headroom
     generation: int = 1
     details: Mapping[str, Any] = field(default_factory=dict)  # kept in the journal: digests, the job's name
     quote: Quote = agreed_price
@@ -61,7 +62,12 @@ class Order:
     def ceiling(self) -> Decimal:
         if self.ceiling_hour_usd is not None:
             return self.ceiling_hour_usd
-        return max(((c.offer.price_hour_usd or Decimal(0)) * c.nodes for c in self.candidates), default=Decimal(0))
+        return max((_with_headroom(c.offer) * c.nodes for c in self.candidates), default=Decimal(0))
+
+
+def _with_headroom(offer: Offer) -> Decimal:
+    price = offer.price_hour_usd or Decimal(0)
+    return price * SPOT_HEADROOM if offer.market is Market.SPOT else price
 
 
 def apply(context: Context, order: Order) -> Up:

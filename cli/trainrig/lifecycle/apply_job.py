@@ -65,7 +65,7 @@ def prepare(context: Context, job: Job, environment: Environment, *, run_id: str
             placement=placed(job, environment),
             observe=context.observe,
         )
-    order = order_of(run.job, run.environment, run.placement.candidates, identity=run.identity, rig=run.rig)
+    order = order_of(context, run.job, run.environment, run.placement.candidates, identity=run.identity, rig=run.rig)
     return Applied(run=run, order=order, begun=known is not None)
 
 

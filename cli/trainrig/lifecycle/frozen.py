@@ -64,6 +64,7 @@ def thaw(context: Context, path: Path) -> Applied:
     run, begun = _run(context, folder)
     ceiling = Decimal(manifest["price_ceiling_hour_usd"])
     order = order_of(
+        context,
         run.job,
         run.environment,
         run.placement.candidates,
@@ -178,7 +179,7 @@ def _require_same_inputs(job: Job, manifest: Mapping[str, Any]) -> None:
 def _affordable(run: RunContext, ceiling: Decimal, context: Context) -> Quote:
     """Today's prices. Raises PlanStale when no candidate is within what was approved."""
     candidates = run.placement.candidates
-    quote = quotes(candidates, run.environment, context.now())
+    quote = quotes(context, candidates, run.environment)
     cheapest = min((quote(c.offer) or Decimal(0)) * c.nodes for c in candidates)
     if cheapest > ceiling:
         raise _stale(

@@ -8,6 +8,8 @@ from pathlib import Path
 from trainrig.lifecycle import pins
 from trainrig.lifecycle.apply import Order
 from trainrig.lifecycle.caller import ssh_ingress
+from trainrig.lifecycle.context import Context
+from trainrig.lifecycle.quotes import quotes
 from trainrig.lifecycle.render_rig import render_rig
 from trainrig.lifecycle.rig_request import rig_request
 from trainrig.model.environment import Environment
@@ -20,6 +22,7 @@ from trainrig.tools import ssh
 
 
 def order_of(
+    context: Context,
     job: Job,
     environment: Environment,
     candidates: Sequence[Candidate],
@@ -49,5 +52,6 @@ def order_of(
         candidates=tuple(candidates),
         make_root=make_root,
         generation=generation,
+        quote=quotes(context, candidates, environment),
         details={"job": job.name, "job_digest": job.digest},
     )

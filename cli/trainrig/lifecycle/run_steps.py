@@ -57,6 +57,7 @@ def bring_up(run: RunContext, generation: int, market: Market | None) -> dict[st
             apply.apply(
                 context,
                 order_of(
+                    context,
                     run.job,
                     run.environment,
                     run_facts.candidates(context, run, market),

@@ -82,16 +82,17 @@ def _offers(sku: Any, region: str, prices: Prices, now: datetime) -> Iterator[Of
         )
 
 
-def retail_prices(region: str) -> dict[tuple[str, Market], Decimal]:
-    """(size in lower case, market) -> Linux price. The retail price list is public and needs no credentials.
+def retail_prices(region: str, size: str | None = None) -> dict[tuple[str, Market], Decimal]:
+    """(size in lower case, market) -> Linux price, of one size or of all with a GPU. The retail price list is public
+    and needs no credentials.
 
     Raises:
         PreflightFailed: it cannot be reached.
         CommandFailed: it answers with an error.
     """
     wanted = (
-        f"serviceName eq 'Virtual Machines' and priceType eq 'Consumption' and armRegionName eq '{region}' "
-        "and contains(armSkuName, 'Standard_N')"
+        f"serviceName eq 'Virtual Machines' and priceType eq 'Consumption' and armRegionName eq '{region}' and "
+        + (f"armSkuName eq '{size}'" if size else "contains(armSkuName, 'Standard_N')")
     )
     items: list[Mapping[str, Any]] = []
     page: str | None = RETAIL_PRICES
