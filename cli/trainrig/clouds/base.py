@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from trainrig.model.events import Observer
+from trainrig.model.fabric import Fabric
 from trainrig.model.fault import FaultRule
 from trainrig.model.node import Node
 from trainrig.model.offer import Market, Offer
@@ -179,6 +180,14 @@ class TfvarsModule(Protocol):
 
     def tfvars(self, request: Any) -> dict[str, Any]:
         """The module inputs that only this cloud has, for a render.request.RigRequest."""
+        ...
+
+
+class FabricModule(Protocol):
+    """clouds/<name>/fabric.py: only where nodes can have a faster network between them than Ethernet; pure."""
+
+    def fabric(self, offer: Offer, nodes: int, network: Mapping[str, str]) -> Fabric:
+        """What joins `nodes` of an offer. `network` names the existing ids that the rig is made in."""
         ...
 
 

@@ -130,6 +130,10 @@ def tfvars(cloud: str) -> base.TfvarsModule:
     return cast("base.TfvarsModule", capability(cloud, "tfvars"))
 
 
+def fabric(cloud: str) -> base.FabricModule:
+    return cast("base.FabricModule", capability(cloud, "fabric"))
+
+
 def provider(cloud: str) -> base.ProviderModule:
     return cast("base.ProviderModule", capability(cloud, "provider"))
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from trainrig import assets
 from trainrig.model.events import Observer, Progress
+from trainrig.model.fabric import ETHERNET, Fabric
 from trainrig.model.job import Job
 from trainrig.model.node import Node
 from trainrig.model.offer import Offer
@@ -31,6 +32,7 @@ def configure(
     observe: Observer,
     *,
     driver: str | None = None,
+    fabric: Fabric = ETHERNET,
     grace_seconds: int = launch.GRACE_SECONDS,
     ready_seconds: float = READY_SECONDS,
     stopped: Callable[[], bool] = lambda: False,
@@ -42,6 +44,7 @@ def configure(
         rig: the rig's folder, with the key that `tools.ssh.make_key` made before apply.
         image: the container that the job's unit will run.
         driver: the version in the pinned machine image; the job's own pin wins.
+        fabric: the network between the nodes.
         stopped: True ends the work where it is.
         on_ready: told once, when all nodes answer and before the roles.
 
@@ -53,7 +56,7 @@ def configure(
     """
     ssh = open_ssh(rig, nodes, observe, ready_seconds=ready_seconds)
     on_ready(ssh)
-    variables = role_variables(job, offer, image, driver=driver, grace_seconds=grace_seconds)
+    variables = role_variables(job, offer, image, driver=driver, fabric=fabric, grace_seconds=grace_seconds)
     digest = converge_digest(_role_files(), variables)
     same = ssh.each(lambda node: is_converged(ssh, node, digest))
     moved = [node for node, unmoved in zip(ssh.nodes, same, strict=True) if not unmoved]

@@ -6,6 +6,7 @@ from trainrig.clouds import registry
 from trainrig.errors import Unplaceable
 from trainrig.lifecycle import pins
 from trainrig.model.environment import Environment
+from trainrig.model.fabric import ETHERNET, Fabric
 from trainrig.model.job import Job
 from trainrig.model.offer import Offer
 from trainrig.model.placement import Candidate
@@ -48,10 +49,23 @@ def rig_request(
         lease_seconds=min(job.lease_seconds or environment.lease_seconds, environment.max_lease_seconds),
         checkpoint_prefix=_checkpoint_prefix(job, environment, identity),
         read_only_urls=tuple(sorted({m.source for m in job.mounts if m.source and m.source.startswith(_BUCKETS)})),
-        existing_network={**(policy.network if policy else {}), **job.network},
+        existing_network=existing_network(job, environment, offer.cloud),
         reservation=option.reservation,
         account=dict(policy.account) if policy else {},
     )
+
+
+def existing_network(job: Job, environment: Environment, cloud: str) -> dict[str, str]:
+    """The cloud's own ids of what a rig is made in, empty where it gets a network of its own; the job's win."""
+    policy = environment.policy(cloud)
+    return {**(policy.network if policy else {}), **job.network}
+
+
+def fabric_of(job: Job, environment: Environment, offer: Offer) -> Fabric:
+    """The network between the nodes that the job's rig has on this offer."""
+    if not registry.has(offer.cloud, "fabric"):
+        return ETHERNET
+    return registry.fabric(offer.cloud).fabric(offer, job.nodes, existing_network(job, environment, offer.cloud))
 
 
 def image_choice(job: Job, offer: Offer, lock: Lock) -> ImageChoice:

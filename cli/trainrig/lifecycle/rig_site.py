@@ -10,6 +10,7 @@ from trainrig.lifecycle import host_keys, job_image, pins, rig_request, run_cont
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.evidence import Evidence
+from trainrig.model.fabric import Fabric
 from trainrig.model.offer import Offer
 from trainrig.store import locks
 from trainrig.store.journal import Attempt, AttemptState
@@ -23,6 +24,7 @@ class Site:
     offer: Offer
     image: str  # the container
     driver: str | None  # in the machine image; None: no GPU, or not known
+    fabric: Fabric
 
 
 def site_of(context: Context, name: str) -> Site:
@@ -36,6 +38,7 @@ def site_of(context: Context, name: str) -> Site:
         offer=offer,
         image=job_image.image_of(run.job, attempt.cloud),
         driver=driver_of(run, offer),
+        fabric=rig_request.fabric_of(run.job, run.environment, offer),
     )
 
 
@@ -72,6 +75,7 @@ def configure(context: Context, name: str) -> Evidence:
             site.image,
             context.observe,
             driver=site.driver,
+            fabric=site.fabric,
         )
         try:
             evidence = verify.accept(ssh, site.run.job, site.offer, site.image, context.observe, driver=site.driver)
@@ -92,7 +96,9 @@ def verify_rig(context: Context, name: str) -> Evidence:
     rig = site.run.rig.path
     ssh = configuring.open_ssh(rig, site.attempt.node_list, context.observe, ready_seconds=30)
     try:
-        return verify.verify(ssh, site.run.job, site.offer, site.image, context.observe, driver=site.driver)
+        return verify.verify(
+            ssh, site.run.job, site.offer, site.image, context.observe, driver=site.driver, fabric=site.fabric
+        )
     finally:
         ssh.close()
 

@@ -21,6 +21,7 @@ from trainrig.lifecycle import (
     job_control,
     job_image,
     results,
+    rig_request,
     run_facts,
     verify,
 )
@@ -94,6 +95,7 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
                     start.image,
                     run.observe,
                     driver=driver,
+                    fabric=rig_request.fabric_of(run.job, run.environment, start.offer),
                     stopped=run.stop.is_set,
                     on_ready=image.begin,
                 )

@@ -17,6 +17,7 @@ from trainrig.model.clock import Clock, iso, utc_now
 from trainrig.model.codec import build
 from trainrig.model.events import Observer, Progress
 from trainrig.model.evidence import Evidence, NodeCheck, NodeEvidence
+from trainrig.model.fabric import ETHERNET, Fabric
 from trainrig.model.job import Job
 from trainrig.model.node import Node
 from trainrig.model.offer import Offer
@@ -79,6 +80,7 @@ def verify(
     observe: Observer,
     *,
     driver: str | None = None,
+    fabric: Fabric = ETHERNET,
     bucket: str | None = None,
     now: Clock = utc_now,
 ) -> Evidence:
@@ -88,7 +90,8 @@ def verify(
         ConfigureFailed: the roles could not even be compared.
     """
     evidence = accept(ssh, job, offer, image, observe, driver=driver, bucket=bucket, now=now)
-    recap = converge(ssh, ssh.nodes, role_variables(job, offer, image, driver=driver), observe, check=True)
+    variables = role_variables(job, offer, image, driver=driver, fabric=fabric)
+    recap = converge(ssh, ssh.nodes, variables, observe, check=True)
     nodes = tuple(replace(n, checks=(*n.checks, _drift(n.node, recap.changed))) for n in evidence.nodes)
     evidence = replace(evidence, nodes=nodes)
     store(ssh.rig, evidence)

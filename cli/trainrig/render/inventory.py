@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from trainrig.model.fabric import ETHERNET, Fabric
 from trainrig.model.job import Job
 from trainrig.model.node import Node
 from trainrig.model.offer import Offer
@@ -26,13 +27,20 @@ _NVSWITCH = ("A100", "H100", "H200", "B200", "B300")
 
 
 def role_variables(
-    job: Job, offer: Offer, image: str, *, driver: str | None = None, grace_seconds: int = launch.GRACE_SECONDS
+    job: Job,
+    offer: Offer,
+    image: str,
+    *,
+    driver: str | None = None,
+    fabric: Fabric = ETHERNET,
+    grace_seconds: int = launch.GRACE_SECONDS,
 ) -> dict[str, Any]:
     """What the roles' argument_specs ask for.
 
     Args:
         driver: the one that the machine image was chosen for. A node of the local cloud has its host's driver, and
             no role can change that.
+        fabric: the network between the nodes, see clouds/<cloud>/fabric.py.
     """
     gpus = offer.gpu_count
     pin = "" if offer.cloud == "local" else job.pins.driver or driver or ""
@@ -47,6 +55,8 @@ def role_variables(
             for index, mount in enumerate(job.mounts)
             if mount.source and "://" in mount.source
         ],
+        "fabric_kind": fabric.kind,
+        "fabric_cards": fabric.cards,
         "nvidia_driver_version": pin,
         "nvidia_driver_gpu_count": gpus,
         "nvidia_driver_module": "proprietary"
@@ -54,7 +64,7 @@ def role_variables(
         else "open",
         "nvidia_driver_fabric_manager": gpus >= 8 and (offer.gpu or "").startswith(_NVSWITCH),
         "container_runtime_gpus": gpus > 0,
-        "job_docker_arguments": launch.docker_arguments(job, offer, image),
+        "job_docker_arguments": launch.docker_arguments(job, offer, image, fabric),
         "job_save_signal": signal,
         "job_grace_seconds": grace_seconds,
     }

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from trainrig.errors import SpecInvalid
+from trainrig.model.fabric import ETHERNET, Fabric
 from trainrig.model.job import Job
 from trainrig.model.node import Node
 from trainrig.model.offer import Offer
@@ -20,6 +21,7 @@ SECRET_DIR = PurePosixPath("/run/trainrig/job")  # on the node, tmpfs: env file 
 WORKDIR = "/workdir"
 CHECKPOINTS = "/checkpoints"
 OUTPUTS = "/outputs"
+NCCL_CONF = PurePosixPath("/etc/nccl.conf")  # written by the role `fabric`, read by NCCL
 MASTER_PORT = 29500
 GRACE_SECONDS = 30  # from the save signal to the kill, when the cloud's notice is not shorter
 
@@ -98,7 +100,7 @@ def node_path(job: Job, path: str) -> PurePosixPath | None:
     return holder.source / target.relative_to(holder.target)
 
 
-def docker_arguments(job: Job, offer: Offer, image: str) -> list[str]:
+def docker_arguments(job: Job, offer: Offer, image: str, fabric: Fabric = ETHERNET) -> list[str]:
     """What follows `docker run`. The environment is not here: it may hold secrets."""
     shm_gib = max(1, int(offer.memory_gib // 2))
     arguments = [
@@ -116,6 +118,10 @@ def docker_arguments(job: Job, offer: Offer, image: str) -> list[str]:
     arguments += [f"--volume={b.source}:{b.target}{':ro' if b.read_only else ''}" for b in binds(job)]
     if offer.gpu_count:
         arguments += ["--gpus=all", "--ulimit=memlock=-1", "--ulimit=stack=67108864"]
+    if fabric.kind != "none":
+        arguments.append(f"--volume={NCCL_CONF}:{NCCL_CONF}:ro")
+    if fabric.verbs:
+        arguments += ["--device=/dev/infiniband", "--cap-add=IPC_LOCK"]
     return [*arguments, *job.container_options, image, "/trainrig/job.sh"]
 
 

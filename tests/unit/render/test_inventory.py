@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from support.jobs import a_job, a_node, an_offer
+from trainrig.model.fabric import Fabric
 from trainrig.model.job import Checkpoints
 from trainrig.render.inventory import converge_digest, inventory, role_variables
 
@@ -35,3 +36,20 @@ def test_the_digest_moves_with_files_and_with_variables() -> None:
         converge_digest({"a": b"1", "b": b""}, {"x": 1}),
     }
     assert len(digests) == 4
+
+
+def test_the_job_reaches_the_fast_network_that_the_nodes_have() -> None:
+    offer = an_offer(cloud="azure", gpu="H100", gpu_count=8)
+    fabric = Fabric(kind="infiniband", cards=8)
+    variables = role_variables(a_job(nodes=2), offer, "train:1", fabric=fabric)
+    assert (variables["fabric_kind"], variables["fabric_cards"]) == ("infiniband", 8)
+    assert {"--device=/dev/infiniband", "--volume=/etc/nccl.conf:/etc/nccl.conf:ro"} <= {
+        *variables["job_docker_arguments"]
+    }
+
+
+def test_a_network_without_verbs_has_no_device_to_give() -> None:
+    fabric = Fabric(kind="gvnic", cards=5)
+    arguments = role_variables(a_job(nodes=2), an_offer(cloud="gcp"), "train:1", fabric=fabric)["job_docker_arguments"]
+    assert not [a for a in arguments if "infiniband" in a]
+    assert "--volume=/etc/nccl.conf:/etc/nccl.conf:ro" in arguments
