@@ -12,6 +12,7 @@ from typing import Any
 
 from trainrig import errors, settings
 from trainrig.lifecycle import log_files, pins
+from trainrig.lifecycle.origin import origin_of
 from trainrig.lifecycle.place import place
 from trainrig.lifecycle.run_context import RunContext, load, save
 from trainrig.lifecycle.secret_values import secret_values
@@ -70,6 +71,7 @@ def begun(
     Raises:
         RigBusy: the job's name belongs to a rig that may still exist.
         CredentialsMissing: a secret of the job is not there.
+        SpecInvalid: the run whose checkpoint it is to begin with is not there, or has none.
     """
     secret_values(job, os.environ)
     job = pins.pinned(job, pins.load_lock(job))
@@ -79,9 +81,8 @@ def begun(
     run = RunContext(identity=identity, job=job, environment=environment, placement=placement, observe=observe)
     with interrupt.handled():
         with run.opened() as context:
-            context.journal.intend(
-                identity, details={"job": job.name, "job_digest": job.digest, "verb": "run", "drill": drill}
-            )
+            details = {"job": job.name, "job_digest": job.digest, "verb": "run", "drill": drill}
+            context.journal.intend(identity, details={**details, "origin": origin_of(context, job)})
         try:
             save(run)
             yield run

@@ -30,6 +30,7 @@ from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.destroy import prove_gone
 from trainrig.lifecycle.log_files import LogFiles
 from trainrig.lifecycle.order import order_of
+from trainrig.lifecycle.origin import checkpoint_of as origin_checkpoint
 from trainrig.lifecycle.rig_site import driver_of
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.lifecycle.secret_values import secret_values
@@ -47,6 +48,7 @@ from trainrig.tools import ssh as ssh_tool
 from trainrig.tools.ssh import Ssh
 
 Seen = Mapping[str, Any]
+_BEGIN_ANEW = "--set checkpoints.resume=fresh begins anew"
 
 
 def bring_up(run: RunContext, generation: int, market: Market | None) -> dict[str, Any]:
@@ -102,7 +104,7 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
             try:
                 deliver.deliver(ssh, start, run.observe)
                 verify.require(verify.accept(ssh, run.job, start.offer, start.image, run.observe, driver=driver))
-                _restore(run, ssh)
+                _restore(context, run, ssh)
                 job_control.start(ssh, start, run.observe)
             finally:
                 ssh.close()
@@ -278,13 +280,23 @@ def _launch_of(run: RunContext, attempt: Attempt, generation: int) -> Launch:
     )
 
 
-def _restore(run: RunContext, ssh: Ssh) -> None:
+def _restore(context: Context, run: RunContext, ssh: Ssh) -> None:
+    """Gives the nodes the run's own newest checkpoint; before it has one, that of the run it goes on from."""
     newest, skipped = run.checkpoints.newest()
+    origin, of = context.journal.rig(run.run_id).details.get("origin"), ""
+    if newest is None and origin is not None:
+        try:
+            newest, passed = origin_checkpoint(context, origin)
+        except errors.RigUnknown as error:
+            raise errors.ConfigureFailed(error.message, hint=_BEGIN_ANEW) from error
+        skipped, of = [*skipped, *passed], f" of run {origin}"
+        if newest is None:
+            raise errors.ConfigureFailed(f"run {origin} has no whole checkpoint any more", hint=_BEGIN_ANEW)
     for words in skipped:
         run.observe(Progress(phase="deliver", message=f"passed over: {words}"))
     if newest is not None:
         collect.restore_checkpoints(ssh, newest.files, run.observe)
-        run.observe(Progress(phase="deliver", message=f"resume from checkpoint {newest.manifest.id}"))
+        run.observe(Progress(phase="deliver", message=f"resume from checkpoint {newest.manifest.id}{of}"))
 
 
 def _sync(run: RunContext, ssh: Ssh, generation: int) -> CheckpointSync:

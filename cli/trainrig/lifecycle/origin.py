@@ -1,0 +1,80 @@
+"""Which run's checkpoint a new run begins with: `checkpoints.resume` of its job, decided once and written down before
+anything is asked of a cloud."""
+
+from __future__ import annotations
+
+from trainrig.errors import RigUnknown, SpecInvalid
+from trainrig.lifecycle.context import Context
+from trainrig.lifecycle.run_context import RunContext, load
+from trainrig.model.job import Job
+from trainrig.store.checkpoint_dir import Checkpoint
+from trainrig.store.journal import Rig
+
+_FROM = "from:"
+
+
+def origin_of(context: Context, job: Job) -> str | None:
+    """The id of the run that a new run of this job goes on from; None: it begins with nothing.
+
+    `resume` takes the last run of a job of that name which has a checkpoint, unless one that came later has done its
+    work, or began afresh: then there is nothing to go on with.
+
+    Raises:
+        SpecInvalid: `from: RUN` names a run that there is not, or one without a whole checkpoint.
+    """
+    policy = job.checkpoints.resume if job.checkpoints else "fresh"
+    if policy.startswith(_FROM):
+        return _named(context, job, policy.removeprefix(_FROM))
+    return _last(context, job) if policy == "resume" else None
+
+
+def checkpoint_of(context: Context, run_id: str) -> tuple[Checkpoint | None, list[str]]:
+    """The newest whole checkpoint of another run, and in words why newer ones were passed over.
+
+    Raises:
+        RigUnknown: this machine has no such run, or its folder is gone.
+    """
+    return load(context.home, run_id, context.observe).checkpoints.newest()
+
+
+def _named(context: Context, job: Job, name: str) -> str:
+    where = f"{job.source or job.name}: checkpoints.resume"
+    try:
+        run = load(context.home, name, context.observe)
+    except RigUnknown as error:
+        raise SpecInvalid(
+            f"{where}: from: {name}: {error.message}", hint="trainrig status --all lists the runs of this machine"
+        ) from error
+    newest, skipped = run.checkpoints.newest()
+    if newest is None:
+        why = "; ".join(skipped) or "it committed none"
+        raise SpecInvalid(
+            f"{where}: from: {name}: run {run.run_id} has no whole checkpoint: {why}",
+            hint="name another run, or begin anew with resume: fresh",
+        )
+    return run.run_id
+
+
+def _last(context: Context, job: Job) -> str | None:
+    for rig in context.journal.rigs(all_rigs=True):  # newest first
+        if rig.details.get("verb") != "run" or rig.details.get("job") != job.name:
+            continue
+        if _has_done_its_work(context, rig):
+            return None
+        try:
+            run = load(context.home, rig.run_id, context.observe)
+        except RigUnknown:
+            continue  # its folder was deleted, and its checkpoints with it
+        if run.checkpoints.newest()[0] is not None:
+            return rig.run_id
+        if _began_afresh(run):
+            return None
+    return None
+
+
+def _has_done_its_work(context: Context, rig: Rig) -> bool:
+    return any(h.kind == "job_ended" and h.data.get("kind") == "done" for h in context.journal.happenings(rig.run_id))
+
+
+def _began_afresh(run: RunContext) -> bool:
+    return run.job.checkpoints is None or run.job.checkpoints.resume == "fresh"
