@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import time
 from collections.abc import Callable
@@ -50,6 +52,38 @@ def test_a_folder_that_was_changed_is_not_shown_as_the_plan(cli: Cli, tmp_path: 
     assert cli("plan", "job.yaml", "--out", "plan").code == 0
     (tmp_path / "plan" / "summary.md").write_text("all is well")
     assert cli("comment", "plan", "--dry-run").code == 13
+
+
+def test_the_comment_prints_a_command_that_makes_this_plan_again(cli: Cli) -> None:
+    said = ["--set", "num_nodes=2", "--offline", "--out", "plan", "--format", "json"]
+    document = cli("plan", "job.yaml", *said).document
+    digest, ceiling = document["digest"], document["cost"]["ceiling_hour_usd"]
+    printed = re.findall(r"`(trainrig apply .*)`", cli("comment", "plan", "--dry-run").out)
+    assert printed == [f"trainrig apply job.yaml --plan-digest {digest} --ceiling {ceiling} --set num_nodes=2"]
+
+
+def test_a_job_of_options_is_applied_by_its_folder(cli: Cli) -> None:
+    assert cli("plan", "--max-cost", "5", "--offline", "--out", "plan", "--", "python", "train.py").code == 0
+    assert "`trainrig apply plan` applies this" in cli("comment", "plan", "--dry-run").out
+
+
+def test_jobs_of_one_file_have_a_plan_and_a_comment_each(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text("name: both\n---\nname: prepare\nrun: 'true'\n---\nname: train\nrun: 'true'\n")
+    ran = cli("plan", "job.yaml", "--out", "plan", "--format", "json", "--offline", "--detailed-exitcode")
+    assert ran.code == 2, ran.err
+    documents = [json.loads(line) for line in ran.out.splitlines()]
+    assert [(d["job"], d["root"]) for d in documents] == [
+        ("prepare", "plan/prepare/root"),
+        ("train", "plan/train/root"),
+    ]
+    for document in documents:
+        check(document)
+    shown = cli("comment", "plan", "--dry-run").out
+    assert shown.count("<!-- trainrig") == 2
+    assert "`trainrig apply plan/train`" in shown
+    refused = cli("apply", "plan", "--yes")
+    assert (refused.code, "plan/prepare, plan/train" in refused.err) == (64, True)
+    assert cli("plan", "job.yaml", "--offline", "--run-id", "0a1b2c3d").code == 64
 
 
 def test_a_job_file_is_compared_between_two_revisions(cli: Cli, tmp_path: Path) -> None:

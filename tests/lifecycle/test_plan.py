@@ -134,6 +134,31 @@ def test_a_secret_that_is_written_as_a_variable_is_found_and_not_in_the_folder(p
     assert "hunter2-hunter2" not in shown
 
 
+@pytest.mark.parametrize(
+    "option", ["secrets.A=hunter2-hunter2", "envs.DB_PASSWORD=hunter2-hunter2", "run=curl -H token=abcdefgh1"]
+)
+def test_an_option_that_holds_a_secret_is_not_kept(plan: Plan, tmp_path: Path, option: str) -> None:
+    ran = plan(LOCAL, "--out", str(tmp_path / "plan"), "--offline", "--set", option)
+    assert (ran.code, (tmp_path / "plan").exists()) == (64, False)
+    assert "hunter2" not in ran.err
+    assert plan(LOCAL, "--out", str(tmp_path / "plan"), "--offline", "--set", "secrets.A=env:A").code == 0
+
+
+def test_a_key_in_the_command_is_not_in_the_folder_which_then_needs_the_job_file(
+    plan: Plan, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key, out = "AKIA" + "PLANTEDPLANTED12", tmp_path / "plan"
+    job = LOCAL.replace("run: 'true'", f"run: aws configure set aws_access_key_id {key}")
+    assert key in job
+    ran = plan(job, "--out", str(out))
+    assert ran.code == 0, ran.err
+    assert key not in ran.out + "".join(p.read_text() for p in out.rglob("*") if p.is_file())
+    assert plan_folder.read(out).manifest["job"]["withheld"] == ["run"]
+    (tmp_path / "job.yaml").unlink()
+    refused = trainrig(capsys, "apply", str(out), "--yes")
+    assert (refused.code, "run of the job are no part" in refused.err) == (13, True)
+
+
 def test_options_that_a_plan_has_decided_already_are_refused(
     plan: Plan, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

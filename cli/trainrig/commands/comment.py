@@ -34,13 +34,24 @@ def command(
 
     from trainrig.console import Console, hide
     from trainrig.lifecycle.comment import account_ids, body, post
+    from trainrig.store import plan_folder
 
     console = Console(quiet=quiet)
-    if hide_accounts:
-        hide(account_ids(plan))
-    if dry_run:
-        console.data(body(plan, base=base, state=state, key=label).body)
-        return
-    console.say(
-        post(plan, base=base, state=state, label=label, environ=os.environ, repository=repository, number=number)
-    )
+    for folder in plan_folder.plans_in(plan) or [plan]:
+        beside = base / folder.name if base and folder != plan else base
+        if hide_accounts:
+            hide(account_ids(folder))
+        if dry_run:
+            console.data(body(folder, base=beside, state=state, key=label).body)
+        else:
+            console.say(
+                post(
+                    folder,
+                    base=beside,
+                    state=state,
+                    label=label,
+                    environ=os.environ,
+                    repository=repository,
+                    number=number,
+                )
+            )

@@ -22,8 +22,13 @@ def command(
     env: Env = None,
     overrides: Set = None,
     tolerance: Annotated[
-        float, typer.Option("--tolerance", metavar="PERCENT", help="Amounts of money that moved by less are the same.")
-    ] = 5,
+        float | None,
+        typer.Option(
+            "--tolerance",
+            metavar="PERCENT",
+            help="Amounts of money that moved by no more are the same; 10 if not said.",
+        ),
+    ] = None,
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit with 2 when they differ.")
     ] = False,
@@ -45,7 +50,7 @@ def command(
     from trainrig.reports import plan_diff
 
     console = Console(format=output.value)
-    percent = Decimal(str(tolerance))
+    percent = plan_diff.TOLERANCE_PERCENT if tolerance is None else Decimal(str(tolerance))
     if job is None:
         found = diff(Path(old), Path(new), tolerance_percent=percent)
     else:

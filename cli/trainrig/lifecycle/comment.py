@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import cast, get_args
@@ -14,7 +15,8 @@ from trainrig.model.codec import build
 from trainrig.model.plan import Plan
 from trainrig.model.rig import RigIdentity
 from trainrig.reports import plan_github, plan_json
-from trainrig.reports.plan_github import GITHUB_LIMIT, GITLAB_LIMIT, TOLERANCE, Comment, State
+from trainrig.reports.plan_diff import TOLERANCE_PERCENT
+from trainrig.reports.plan_github import GITHUB_LIMIT, GITLAB_LIMIT, Comment, State
 from trainrig.store import plan_folder
 from trainrig.store.plan_folder import PlanFolder
 from trainrig.tools import forge
@@ -34,22 +36,28 @@ def body(path: Path, *, base: Path | None, state: str, key: str, limit: int = GI
     folder, plan = _read(path)
     found = None
     if base is not None:
-        found = diff(base, path, tolerance_percent=TOLERANCE * 100)
+        found = diff(base, path, tolerance_percent=TOLERANCE_PERCENT)
     at = folder.manifest["made_at"] if state == "planned" else iso(utc_now())
-    job = folder.manifest["job"]["file"]
-    ceiling = folder.manifest["price_ceiling_hour_usd"]
-    by_digest = f"trainrig apply {job} --plan-digest {plan.digest} --ceiling {ceiling}"
-    if folder.manifest["job"]["cloud"]:
-        by_digest += f" --cloud {folder.manifest['job']['cloud']}"
     return plan_github.comment(
         plan,
         key="/".join(filter(None, (plan.identity.name, key))),
         at=at,
         state=cast("State", state),
         base=found,
-        command=by_digest,
+        command=_command(path, folder, plan),
         limit=limit,
     )
+
+
+def _command(path: Path, folder: PlanFolder, plan: Plan) -> str:
+    """What applies this plan and no other: by its digest where `apply` can make the plan anew, else by its folder."""
+    options = folder.manifest["job"]
+    if any(options["flags"].values()) or len(plan_folder.plans_in(path.parent)) > 1:
+        return shlex.join(["trainrig", "apply", str(path)])
+    words = ["trainrig", "apply", options["file"], "--plan-digest", plan.digest]
+    words += ["--ceiling", folder.manifest["price_ceiling_hour_usd"]]
+    words += ["--cloud", options["cloud"]] if options["cloud"] else []
+    return shlex.join([*words, *(word for one in options["overrides"] for word in ("--set", one))])
 
 
 def post(

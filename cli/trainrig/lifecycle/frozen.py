@@ -37,8 +37,8 @@ from trainrig.model.rig import RigIdentity, digest_of
 from trainrig.render import lockfile
 from trainrig.render.identity import lease_end
 from trainrig.render.late_bound import TFVARS, LateBound, tfvars_for
-from trainrig.render.redact import MASK
 from trainrig.reports import placement_json
+from trainrig.spec.from_flags import JobFlags
 from trainrig.store import plan_folder, workdir
 from trainrig.store.plan_folder import PlanFolder
 from trainrig.tools import ssh, terraform_state
@@ -138,7 +138,7 @@ def _job(folder: PlanFolder) -> Job:
     found = _current(job, folder.manifest)
     if found is not None:
         return replace(found, image=job.image)
-    withheld = sorted(name for name, value in job.env.items() if MASK in value)
+    withheld = folder.manifest["job"]["withheld"]
     if withheld:
         raise _stale(f"{', '.join(withheld)} of the job are no part of a plan: apply it where {job.source} is")
     return job
@@ -148,8 +148,10 @@ def _current(job: Job, manifest: Mapping[str, Any]) -> Job | None:
     """The job as its file has it now; None: the file is not here."""
     if not job.source or not Path(job.source).is_file():
         return None
-    jobs, _ = load_job(Path(job.source), _environment_file(manifest), manifest["job"]["overrides"])
-    return jobs[0]
+    said = manifest["job"]
+    flags = build(JobFlags, said["flags"])
+    jobs, _ = load_job(Path(job.source), _environment_file(manifest), said["overrides"], flags)
+    return next((one for one in jobs if one.name == job.name), jobs[0])
 
 
 def _environment_file(manifest: Mapping[str, Any]) -> str | None:

@@ -14,6 +14,7 @@ from trainrig.reports.table import Row, table
 from trainrig.reports.table import markdown as markdown_table
 
 SCHEMA = "trainrig.plan_diff/1"
+TOLERANCE_PERCENT = Decimal(10)  # amounts of money that move by no more do not change what was reviewed
 # What makes it another machine; a price or an age does not.
 _PLACE = ("cloud", "region", "zone", "instance_type", "gpu", "gpu_count", "nodes", "market")
 LONGEST_VALUE = 120

@@ -11,12 +11,11 @@ from decimal import Decimal
 from typing import Literal
 
 from trainrig.model.plan import Plan
-from trainrig.reports.plan_diff import PlanDiff
+from trainrig.reports.plan_diff import TOLERANCE_PERCENT, PlanDiff
 from trainrig.reports.plan_markdown import Section, code, sections
 
 GITHUB_LIMIT = 65_000  # characters; GitHub takes 65,535
 GITLAB_LIMIT = 1_000_000
-TOLERANCE = Decimal("0.10")  # prices that move by less do not change what was reviewed
 State = Literal["planned", "applied", "failed", "destroyed", "expired"]
 _SAID: Mapping[State, str] = {
     "planned": "waits for approval",
@@ -118,7 +117,7 @@ def read(body: str) -> Marker | None:
 
 def _near(old: str, new: str) -> bool:
     a, b = Decimal(old), Decimal(new)
-    return abs(a - b) <= TOLERANCE * a
+    return abs(a - b) * 100 <= TOLERANCE_PERCENT * a
 
 
 def _headline(plan: Plan, state: State) -> Section:

@@ -63,6 +63,13 @@ def _make_room(path: Path) -> None:
     (path / MANIFEST).unlink(missing_ok=True)
 
 
+def plans_in(path: Path) -> list[Path]:
+    """The folders of plans in a folder: itself, or of several jobs one each, by name; none: there is no plan."""
+    if (path / MANIFEST).is_file():
+        return [path]
+    return sorted(found.parent for found in path.glob(f"*/{MANIFEST}"))
+
+
 def read(path: Path) -> PlanFolder:
     """The plan in a folder, once every file is what was written.
 
@@ -76,7 +83,10 @@ def read(path: Path) -> PlanFolder:
             raise UsageError(f"{path}: schema {manifest['schema']!r} is not {SCHEMA}", hint="update trainrig")
         wanted = {str(name): str(digest) for name, digest in manifest["files"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"{path} holds no plan: {error}", hint="trainrig plan JOB --out DIR writes one") from error
+        hint = "trainrig plan JOB --out DIR writes one"
+        if several := plans_in(path):
+            hint = f"it has plans of several jobs, one in each of: {', '.join(map(str, several))}"
+        raise UsageError(f"{path} holds no plan: {error}", hint=hint) from error
     files, wrong = {}, []
     for name, digest in wanted.items():
         inside = PurePosixPath(name)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import copy
 import json
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -29,7 +28,7 @@ ROOT = {"main.tf": "a\n", "terraform.tfvars.json": json.dumps({"disk_gb": 256, "
 
 def compare(root: dict[str, str] | None = None, **changes: Any) -> PlanDiff:
     new = {**copy.deepcopy(PLAN), **changes}
-    return plan_diff.compare(PLAN, new, roots=(ROOT, root or ROOT), tolerance_percent=Decimal(5))
+    return plan_diff.compare(PLAN, new, roots=(ROOT, root or ROOT), tolerance_percent=plan_diff.TOLERANCE_PERCENT)
 
 
 def cost(expected: str) -> dict[str, Any]:
@@ -42,7 +41,7 @@ def test_two_equal_plans_are_the_same() -> None:
     assert plan_diff.text(diff) == "finetune: the two plans are the same"
 
 
-@pytest.mark.parametrize(("expected", "same"), [("104.99", True), ("95.01", True), ("105.01", False), ("94.00", False)])
+@pytest.mark.parametrize(("expected", "same"), [("109.99", True), ("90.01", True), ("110.01", False), ("89.00", False)])
 def test_a_price_that_moves_within_the_tolerance_is_no_difference(expected: str, same: bool) -> None:
     assert compare(cost=cost(expected)).same is same
 
