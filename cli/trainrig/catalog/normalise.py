@@ -18,6 +18,8 @@ _PARTS: tuple[tuple[str, str, str, str], ...] = (
     ("runpod", r"\d+x_H100_.*", "H100", "H100-PCIe"),
 )
 
+_LOOK_ALIKE = str.maketrans("oil", "011")  # typed for the digit
+
 
 def _key(name: str) -> str:
     """What two spellings of one name have in common."""
@@ -42,9 +44,16 @@ def canonical(name: str) -> str:
     return known.name if known else name.strip()
 
 
-def names() -> list[str]:
-    """All canonical GPU names, for "did you mean"."""
-    return sorted(g.name for g in TABLE)
+def near(name: str) -> list[str]:
+    """The canonical names that a misspelt one may mean, the likeliest first; at most three."""
+    from difflib import get_close_matches
+
+    word = _key(name)
+    alike = word.translate(_LOOK_ALIKE)
+    if alike in (known := _names()):
+        return [known[alike].name]
+    close = get_close_matches(word, list(known), n=6, cutoff=0.6)
+    return list(dict.fromkeys(known[key].name for key in close))[:3]
 
 
 def gpu_of(cloud: str, instance_type: str, name: str) -> str:

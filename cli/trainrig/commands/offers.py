@@ -135,15 +135,13 @@ def _report(console: Console, outcomes: Iterable[Outcome], *, all_must_succeed: 
 def _gpu(text: str | None) -> tuple[str | None, int | None]:
     """`A100:8` as (canonical name, count)."""
     from trainrig.catalog import normalise
+    from trainrig.lifecycle import known_gpus
 
     if text is None:
         return None, None
     name, colon, count = text.partition(":")
     if colon and not count.isdigit():
         raise UsageError(f"--gpu {text}: NAME or NAME:COUNT is wanted", hint="--gpu A100:8")
-    if normalise.gpu(name) is None:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, normalise.names(), n=3, cutoff=0.4)
-        raise UsageError(f"--gpu {name}: no such GPU", hint=f"did you mean {', '.join(near)}?" if near else "")
+    if known_gpus.unheard_of([name]):
+        raise UsageError(f"--gpu {name}: no such GPU", hint=known_gpus.hint(name))
     return normalise.canonical(name), int(count) if count else None

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trainrig import assets
+from trainrig.catalog import normalise
 from trainrig.errors import Problem, SpecInvalid, UsageError
 from trainrig.model.environment import Environment
 from trainrig.model.job import Job, Mount
@@ -45,6 +46,7 @@ def load_job(
     jobs = tuple(resolve(spec, found, overrides, flags) for spec in specs)
     for spec, job in zip(specs, jobs, strict=True):
         _check_clouds(spec, job)
+        _check_gpus(spec, job)
     folder = path.parent if path else Path()
     return tuple(_absolute(job, folder) for job in jobs), found
 
@@ -69,6 +71,8 @@ def read(path: Path, what: str) -> str:
             data = f.read(4 * MAX_CHARACTERS + 1)
     except FileNotFoundError:
         raise UsageError(f"no {what} {path}", hint="check the path, or write one with: trainrig init") from None
+    except IsADirectoryError:
+        raise UsageError(f"{path} is a folder", hint=f"give the {what} inside of it") from None
     except OSError as error:
         raise UsageError(f"{what} {path}: {error.strerror}") from None
     return decode(data, path, what)
@@ -99,6 +103,15 @@ def _check_clouds(spec: JobSpec, job: Job) -> None:
             hint=unknown_cloud(cloud, known) or "",
         )
         raise invalid(spec.file, [problem])
+
+
+def _check_gpus(spec: JobSpec, job: Job) -> None:
+    if all(gpu.name is None or normalise.gpu(gpu.name) for option in job.options for gpu in option.gpus):
+        return
+    from trainrig.lifecycle import known_gpus  # opens the catalogue
+
+    if problems := known_gpus.problems(job, spec.root):
+        raise invalid(spec.file, problems)
 
 
 def _absolute(job: Job, folder: Path) -> Job:

@@ -48,7 +48,7 @@ def rig_request(
         ssh_ingress_cidrs=environment.ssh_ingress or ssh_ingress_cidrs,
         lease_seconds=min(job.lease_seconds or environment.lease_seconds, environment.max_lease_seconds),
         checkpoint_prefix=_checkpoint_prefix(job, environment, identity),
-        read_only_urls=tuple(sorted({m.source for m in job.mounts if m.source and m.source.startswith(_BUCKETS)})),
+        read_only_urls=_read_only(job),
         existing_network=existing_network(job, environment, offer.cloud),
         reservation=option.reservation,
         account=dict(policy.account) if policy else {},
@@ -66,6 +66,12 @@ def fabric_of(job: Job, environment: Environment, offer: Offer) -> Fabric:
     if not registry.has(offer.cloud, "fabric"):
         return ETHERNET
     return registry.fabric(offer.cloud).fabric(offer, job.nodes, existing_network(job, environment, offer.cloud))
+
+
+def _read_only(job: Job) -> tuple[str, ...]:
+    """What the nodes' identity may read: buckets that are mounted, and those that the job reads by itself."""
+    urls = {*(m.source for m in job.mounts if m.source), *job.inputs}
+    return tuple(sorted(url for url in urls if url.startswith(_BUCKETS)))
 
 
 def image_choice(job: Job, offer: Offer, lock: Lock) -> ImageChoice:

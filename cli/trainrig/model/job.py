@@ -135,6 +135,7 @@ class Job:
     # "env:NAME" of this machine, "file:PATH" or "value:TEXT": lifecycle/secret_values.py resolves them, late
     secrets: Mapping[str, str] = field(default_factory=dict)
     mounts: tuple[Mount, ...] = ()
+    inputs: Mapping[str, Decimal] = field(default_factory=dict)  # URL -> GB that the job reads beside its mounts
     checkpoints: Checkpoints | None = None
     outputs: Mapping[str, str] = field(default_factory=dict)  # name -> path in the container
     budget_usd: Decimal | None = None

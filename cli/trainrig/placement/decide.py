@@ -251,7 +251,7 @@ class _Considered:
             ),
             option=index if self.job.ordered else 0,
             gpu=fit.gpu_rank(option, offer),
-            failover=order.failover_rank(self.environment, offer.cloud, offer.region),
+            failover=order.failover_rank(self.environment, offer),
             account=account,
         )
 

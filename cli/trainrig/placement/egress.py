@@ -21,12 +21,17 @@ class Data:
 
 
 def declared(job: Job, costs: Mapping[str, CloudCosts]) -> tuple[Data, ...]:
-    """The job's mounts that lie in an object store. Local paths and buckets to be made cost no egress."""
-    return tuple(
+    """The job's mounts that lie in an object store, and what else it reads from one. Local paths and buckets to be made
+    cost no egress."""
+    mounted = tuple(
         Data(url=m.source, cloud=cloud_of(m.source, costs), region=m.region, size_gb=m.size_gb)
         for m in job.mounts
         if m.source and "://" in m.source and not m.source.startswith("file://")
     )
+    read = tuple(
+        Data(url=url, cloud=cloud_of(url, costs), region=None, size_gb=gb) for url, gb in sorted(job.inputs.items())
+    )
+    return mounted + read
 
 
 def cloud_of(url: str, costs: Mapping[str, CloudCosts]) -> str | None:

@@ -116,9 +116,7 @@ def _gpu_names(job: Job) -> list[Notice]:
     named = {gpu.name for option in job.options for gpu in option.gpus if gpu.name}
     found = []
     for name in sorted(n for n in named if normalise.gpu(n) is None):
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, normalise.names(), n=3, cutoff=0.4)
+        near = normalise.near(name)
         hint = f": did you mean {', '.join(near)}?" if near else ""
         found.append(Notice(code="gpu_unknown", detail=f"no GPU is known by the name {name}{hint}"))
     return found

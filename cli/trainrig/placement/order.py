@@ -29,11 +29,13 @@ class Ranked:
         return (self.option, self.gpu, self.failover, self.account)
 
 
-def failover_rank(environment: Environment, cloud: str, region: str) -> int:
-    """Place in the written order; what it does not name comes after all that it does."""
+def failover_rank(environment: Environment, offer: Offer) -> int:
+    """Place in the written order: of the first entry that names the offer's cloud, region or zone. What none names
+    comes last."""
+    place = (offer.cloud, offer.region, offer.zone)
     for i, entry in enumerate(environment.failover):
-        its_cloud, _slash, its_region = entry.partition("/")
-        if its_cloud == cloud and its_region in ("", region):
+        names = tuple(entry.split("/"))
+        if names == place[: len(names)]:
             return i
     return len(environment.failover)
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainrig.catalog.normalise import canonical
+from trainrig.errors import Position
 from trainrig.model.job import GpuRequest
 from trainrig.spec.forms import size_gib
-from trainrig.spec.nodes import Bad, Map, Node, Scalar, Seq, kind
+from trainrig.spec.nodes import Bad, Map, Node, Scalar, Seq, each, kind, position
 from trainrig.spec.scalars import is_null, number_text, scalar
 from trainrig.spec.tables import Form
 
@@ -34,11 +35,13 @@ def _read(node: Node) -> Accelerators:
         case Seq():
             if not node.items:
                 raise Bad(node, "an empty list of accelerators", "leave the key out for a machine without a GPU")
-            return Accelerators(requests=tuple(_one(item) for item in node.items), listed=True)
+            return Accelerators(requests=tuple(each(node.items, _one)), listed=True)
         case Map():
             if not node.entries:
                 raise Bad(node, "an empty set of accelerators", "leave the key out for a machine without a GPU")
-            return Accelerators(requests=tuple(_one(k, None if is_null(v) else v) for k, v in node))
+            return Accelerators(
+                requests=tuple(each(node, lambda pair: _one(pair[0], None if is_null(pair[1]) else pair[1])))
+            )
         case Scalar():
             return Accelerators(requests=(_one(node),))
 
@@ -64,6 +67,31 @@ def _one(node: Node, count_node: Node | None = None) -> GpuRequest:
         hint = "a GPU's name such as A100-80GB, or its memory such as 80GB+"
         raise Bad(node, f"an accelerator such as A100:8 is wanted here, not {kind(node)}", hint)
     return GpuRequest(count=count, name=canonical(what))
+
+
+def where_named(node: Node, name: str) -> Position | None:
+    """Where a job file asks for a GPU by this (canonical) name."""
+    match node:
+        case Map():
+            for key, value in node:
+                found = _among(value, name) if key.text in {"accelerators", "gpus"} else where_named(value, name)
+                if found is not None:
+                    return found
+        case Seq():
+            return next((found for item in node.items if (found := where_named(item, name)) is not None), None)
+        case Scalar():
+            pass
+    return None
+
+
+def _among(node: Node, name: str) -> Position | None:
+    words: tuple[Node, ...] = (node,)
+    if isinstance(node, Map):
+        words = tuple(key for key, _ in node)
+    elif isinstance(node, Seq):
+        words = node.items
+    named = (w for w in words if isinstance(w, Scalar) and canonical(w.text.strip().split(":")[0]) == name)
+    return next((position(w) for w in named), None)
 
 
 def _count(text: str, node: Node) -> int:

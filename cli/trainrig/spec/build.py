@@ -33,6 +33,7 @@ def build(root: Map, *, default_name: str, problems: list[Problem], draft: bool 
     workdir, ref, start_in = _workdir(values, problems)
     image: str | None = values.get("image", hardware.container)
     name = values.get("name", default_name)
+    mounts = _mounts(values, start_in, problems)
     job = Job(
         name=name,
         options=hardware.options,
@@ -48,7 +49,8 @@ def build(root: Map, *, default_name: str, problems: list[Problem], draft: bool 
         launch=values.get("launch"),
         env={k: v for k, v in env.items() if v is not None},
         secrets={k: _reference(k, v) for k, v in values.get("secrets", {}).items()},
-        mounts=_mounts(values, start_in, problems),
+        mounts=mounts,
+        inputs=_unmounted(values, mounts, problems),
         checkpoints=_checkpoints(values),
         outputs=values.get("outputs", {}),
         budget_usd=values.get("budget"),
@@ -110,6 +112,7 @@ def _workdir(values: Values, problems: list[Problem]) -> tuple[str | None, str |
 
 
 def _mounts(values: Values, start_in: str | None, problems: list[Problem]) -> tuple[Mount, ...]:
+    """What is mounted, with the sizes that `inputs` declares. `inputs` alone is data that the job reads by itself."""
     mounts: tuple[Mount, ...] = ()
     if (node := values.get("file_mounts")) is not None:
         mounts = read_mounts(node, problems)
@@ -118,11 +121,22 @@ def _mounts(values: Values, start_in: str | None, problems: list[Problem]) -> tu
         mounts = (*mounts, read_bucket(start_in or "/", storage, problems))
     elif storage is not None:
         problems.append(problem(storage, "`storage` must be a mapping"))
-    inputs: dict[str, Decimal] = {url.rstrip("/"): gb for url, gb in values.get("inputs", {}).items()}
-    for url in inputs.keys() - {(m.source or "").rstrip("/") for m in mounts}:
-        message = f"{url} is not a source in `file_mounts`"
-        problems.append(problem(values.at("inputs"), message, "`inputs` gives the size of a mount's source in GB"))
-    return declared_sizes(mounts, inputs)
+    return declared_sizes(mounts, _inputs(values))
+
+
+def _inputs(values: Values) -> dict[str, Decimal]:
+    return {url.rstrip("/"): gb for url, gb in values.get("inputs", {}).items()}
+
+
+def _unmounted(values: Values, mounts: tuple[Mount, ...], problems: list[Problem]) -> dict[str, Decimal]:
+    """Data that the job reads by itself, with GB: `inputs` that no mount brings."""
+    mounted = {(m.source or "").rstrip("/") for m in mounts}
+    found = {url: gb for url, gb in _inputs(values).items() if url not in mounted}
+    for url in found:
+        if "://" not in url:
+            message = f"`{url}` is neither the URL of a store nor a source in `file_mounts`"
+            problems.append(problem(values.at("inputs"), message, "for example inputs: {s3://BUCKET/DATA: 150}"))
+    return found
 
 
 def _reference(name: str, value: str | None) -> str:

@@ -77,6 +77,8 @@ def _syntax(error: yaml.MarkedYAMLError, source: Source) -> Problem:
     hint = ""
     if "\t" in where.text[: mark.column + 1]:
         hint = "a tab: YAML indents with spaces only"
+    elif where.text[mark.column : mark.column + 1] in {"@", "`"}:
+        hint = f"a word that begins with {where.text[mark.column]} needs quotes"
     elif error.context and error.context_mark and error.context_mark.line != mark.line:
         hint = f"{error.context}, which began in line {error.context_mark.line + 1}"
     return Problem(message=f"not YAML: {what}", where=where, hint=hint)
@@ -174,7 +176,9 @@ class _Composer:
         pairs = zip(opened.items[::2], opened.items[1::2], strict=True)
         for key, value in pairs:
             if not isinstance(key, Scalar):
-                self.problems.append(problem(key, "a key must be one word or text"))
+                braces = isinstance(key, Map) and "{{" in self.source.line(key.line)
+                hint = "`{{ }}` is of a template: fill it in first, or put it in quotes" if braces else ""
+                self.problems.append(problem(key, "a key must be one word or text", hint))
             elif key.plain and key.text == "<<":
                 self._merge(value, merged)
             elif key.text in own:

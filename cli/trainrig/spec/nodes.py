@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from trainrig.errors import Position, Problem
+
+Item = TypeVar("Item")
+T = TypeVar("T")
 
 UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\ud800-\udfff\ufffe\uffff]")
 _WIDEST: Final = 400  # a caret further to the right than this helps nobody
@@ -29,10 +32,14 @@ class Source:
     file: str
     text: str = field(default="", repr=False)
 
+    def line(self, number: int) -> str:
+        """Counts from 1; empty where there is none."""
+        lines = _lines(self.text)
+        return lines[number - 1].rstrip("\r") if 0 < number <= len(lines) else ""
+
     def at(self, line: int, column: int) -> Position:
         """`line` and `column` count from 1."""
-        lines = _lines(self.text)
-        shown = lines[line - 1].rstrip("\r") if 0 < line <= len(lines) else ""
+        shown = self.line(line)
         shown = UNPRINTABLE.sub("\ufffd", shown[: column + _AFTER]) if column <= _WIDEST else ""
         return Position(file=self.file, line=line, column=column, text=shown)
 
@@ -91,7 +98,24 @@ class Bad(ValueError):
 
     def __init__(self, node: Node, message: str, hint: str = "") -> None:
         super().__init__(message)
-        self.problem = problem(node, message, hint)
+        self.problems = [problem(node, message, hint)]
+
+
+def each(items: Iterable[Item], read: Callable[[Item], T]) -> list[T]:
+    """All items read; when some are wrong, one Bad with the problems of all of them."""
+    values: list[T] = []
+    wrong: Bad | None = None
+    for item in items:
+        try:
+            values.append(read(item))
+        except Bad as bad:
+            if wrong is None:
+                wrong = bad
+            elif len(wrong.problems) <= MAX_PROBLEMS:
+                wrong.problems += bad.problems
+    if wrong is not None:
+        raise wrong
+    return values
 
 
 def kind(node: Node) -> str:

@@ -23,7 +23,7 @@ from trainrig.spec.forms import (
     size_gib,
 )
 from trainrig.spec.infra import CLOUD, INFRA, NOT_RENTED, PLACE, Place
-from trainrig.spec.nodes import Bad, Map, Node, Scalar, Seq, kind, problem
+from trainrig.spec.nodes import Bad, Map, Node, Scalar, Seq, each, kind, problem
 from trainrig.spec.overlay import overlay_resources
 from trainrig.spec.scalars import BOOLS, is_null, scalar, string
 from trainrig.spec.tables import Form, Key, Table, Values, list_of, map_of, one_of
@@ -201,10 +201,13 @@ _REFUSED: Final = {
 def _options(node: Node) -> tuple[Map, ...]:
     if not isinstance(node, Seq):
         raise Bad(node, f"a list of resources is wanted here, not {kind(node)}")
-    for item in node.items:
-        if not isinstance(item, Map):
-            raise Bad(item, f"a mapping such as `infra: aws` is wanted here, not {kind(item)}")
-    return tuple(item for item in node.items if isinstance(item, Map))
+    return tuple(each(node.items, _alternative))
+
+
+def _alternative(node: Node) -> Map:
+    if not isinstance(node, Map):
+        raise Bad(node, f"a mapping such as `infra: aws` is wanted here, not {kind(node)}")
+    return node
 
 
 _OPTIONS: Final = Form(

@@ -25,7 +25,7 @@ from trainrig.spec.forms import (
     USD,
     integer,
 )
-from trainrig.spec.nodes import Bad, Map, Node, Seq, kind
+from trainrig.spec.nodes import Bad, Map, Node, Seq, each, kind
 from trainrig.spec.resources import STRATEGIES
 from trainrig.spec.scalars import boolean, is_null, scalar, string, text
 from trainrig.spec.tables import Form, Key, Table, list_of, map_of, one_of
@@ -34,24 +34,20 @@ from trainrig.spec.tables import Form, Key, Table, list_of, map_of, one_of
 def read_variables(node: Node) -> dict[str, str | None]:
     if not isinstance(node, Map):
         raise Bad(node, f"a mapping of names to values is wanted here, not {kind(node)}")
-    return {ENV_NAME.read(k): None if is_null(v) else text(v) for k, v in node}
+    return dict(each(node, lambda pair: (ENV_NAME.read(pair[0]), None if is_null(pair[1]) else text(pair[1]))))
 
 
 def _secrets(node: Node) -> dict[str, str | None]:
     """SkyPilot marks references to its secret server with `secrets:`; here they are variables of this machine."""
     if isinstance(node, Map):
-        return {_secret_name(k, required=False): None if is_null(v) else text(v) for k, v in node}
+        return dict(each(node, lambda pair: (_secret_name(pair[0]), None if is_null(pair[1]) else text(pair[1]))))
     if isinstance(node, Seq):
-        return {_secret_name(item, required=True): None for item in node.items}
+        return dict.fromkeys(each(node.items, _secret_name))
     raise Bad(node, f"a mapping of names to values is wanted here, not {kind(node)}")
 
 
-def _secret_name(node: Node, *, required: bool) -> str:
+def _secret_name(node: Node) -> str:
     word = scalar(node, "a secret's name")
-    if required and not word.text.startswith(_MANAGED):
-        raise Bad(
-            node, f"a list of secrets has entries such as {_MANAGED}HF_TOKEN", "or write secrets: {HF_TOKEN: null}"
-        )
     return ENV_NAME.read(replace(word, text=word.text.removeprefix(_MANAGED)))
 
 
@@ -272,7 +268,7 @@ JOB: Final = Table(
             name="secrets",
             form=Form(
                 read=_secrets,
-                shows="mapping of NAME to `null`, `env:NAME`, `file:PATH` or text; or a list of `secrets:NAME`",
+                shows="mapping of NAME to `null`, `env:NAME`, `file:PATH` or text; or a list of names",
                 schema={"type": ["object", "array"]},
             ),
             meaning="Like `envs`, never printed; `null`: the variable of the same name where trainrig runs",
@@ -287,7 +283,11 @@ JOB: Final = Table(
             form=Form(read=as_node, shows="mapping, see `file_mounts`", schema={"$ref": "#/$defs/mount"}),
             meaning="One bucket, mounted at `workdir`",
         ),
-        Key(name="inputs", form=map_of(STRING, NOT_NEGATIVE), meaning="URL and GB: the size of a mount's source"),
+        Key(
+            name="inputs",
+            form=map_of(STRING, NOT_NEGATIVE),
+            meaning="URL and GB: data the job reads, priced like a mount; for a mount, its size",
+        ),
         Key(name="config", form=CONFIG, meaning="SkyPilot's settings for one task"),
         Key(
             name="api_server_access",

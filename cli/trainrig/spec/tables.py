@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
 from trainrig.errors import Problem
-from trainrig.spec.nodes import MAX_PROBLEMS, Bad, Map, Node, Seq, kind, problem
+from trainrig.spec.nodes import MAX_PROBLEMS, Bad, Map, Node, Seq, each, kind, problem
 from trainrig.spec.scalars import is_null, string
 
 T = TypeVar("T")
@@ -115,7 +115,7 @@ def take(form: Form[T], node: Node, problems: list[Problem]) -> T | None:
     try:
         return form.read(node)
     except Bad as bad:
-        problems.append(bad.problem)
+        problems.extend(bad.problems)
         return None
 
 
@@ -149,7 +149,7 @@ def list_of(item: Form[T]) -> Form[tuple[T, ...]]:
 
     def read(node: Node) -> tuple[T, ...]:
         items = node.items if isinstance(node, Seq) else (node,)
-        return tuple(item.read(i) for i in items)
+        return tuple(each(items, item.read))
 
     return Form(
         read=read,
@@ -164,7 +164,7 @@ def map_of(name: Form[str], value: Form[T]) -> Form[Mapping[str, T]]:
     def read(node: Node) -> Mapping[str, T]:
         if not isinstance(node, Map):
             raise Bad(node, f"a mapping of names to values is wanted here, not {kind(node)}")
-        return {name.read(k): value.read(v) for k, v in node}
+        return dict(each(node, lambda pair: (name.read(pair[0]), value.read(pair[1]))))
 
     return Form(
         read=read,

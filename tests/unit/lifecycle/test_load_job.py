@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from support.offers import offer
 from trainrig.errors import SpecInvalid, UsageError, render
 from trainrig.lifecycle.load_job import find_environment, load_job
+from trainrig.lifecycle.place import open_index
 from trainrig.model.offer import Market
 from trainrig.spec.from_flags import JobFlags
 
@@ -117,5 +119,36 @@ def test_what_is_no_text_or_too_big_is_refused(content: bytes, said: str) -> Non
 def test_a_missing_file_and_a_folder_are_usage_errors(elsewhere: Path) -> None:
     with pytest.raises(UsageError, match="no job file"):
         load_job(Path("nothing.yaml"))
-    with pytest.raises(UsageError, match="directory"):
+    with pytest.raises(UsageError, match="is a folder"):
         load_job(elsewhere)
+
+
+def test_a_gpu_that_nobody_knows_is_shown_where_it_is_asked_for() -> None:
+    text = "run: x\nresources:\n  any_of:\n    - {accelerators: {A10O: 8, h10: 8}}\n    - gpus: [RTX4O90]\n"
+    Path("j.yaml").write_text(text)
+    with pytest.raises(SpecInvalid) as caught:
+        load_job(Path("j.yaml"))
+    said = render(caught.value)
+    assert "j.yaml:4:23: the GPU `A10O` is not supported: none is known by that name" in said
+    assert "did you mean A100?" in said
+    assert "j.yaml:4:32: the GPU `h10`" in said
+    assert "did you mean H100" in said
+    assert "j.yaml:5:14: the GPU `RTX4O90`" in said
+    assert "did you mean RTX4090?" in said
+
+
+def test_one_known_gpu_among_the_alternatives_is_enough() -> None:
+    Path("j.yaml").write_text("run: x\nresources: {accelerators: {A10O: 8, H100: 8}}\n")
+    (job,), _ = load_job(Path("j.yaml"))
+    assert [gpu.name for gpu in job.options[0].gpus] == ["A10O", "H100"]
+
+
+def test_a_gpu_of_an_imported_catalogue_is_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TRAINRIG_HOME", str(tmp_path / "home"))
+    Path("j.yaml").write_text("run: x\nresources: {accelerators: Quantum9000}\n")
+    with pytest.raises(SpecInvalid, match="1 problem"):
+        load_job(Path("j.yaml"))
+    with open_index() as index:
+        index.replace("aws", "a test", [offer("1", gpu="Quantum9000")])
+    (job,), _ = load_job(Path("j.yaml"))
+    assert job.options[0].gpus[0].name == "Quantum9000"

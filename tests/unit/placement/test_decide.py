@@ -64,6 +64,13 @@ def test_the_written_failover_order_comes_before_cost() -> None:
     assert [c.offer for c in placed([aws, gcp, other], None, team).candidates] == [gcp, aws, other]
 
 
+def test_the_written_failover_order_may_name_zones() -> None:
+    team = environment(failover=("aws/us-east-1/use1-az4", "aws/us-east-1"))
+    first, second = offer("10", zone="use1-az4"), offer("5", zone="use1-az1")
+
+    assert [c.offer for c in placed([second, first], None, team).candidates] == [first, second]
+
+
 def test_fallbacks_beyond_the_number_asked_for_are_rejected_and_said() -> None:
     offers = [offer(str(10 + i), region=f"us-{i}") for i in range(4)]
 

@@ -89,6 +89,13 @@ def test_egress_climbs_the_staircase() -> None:
     assert bill(gcp, job(mounts=both)).egress_usd == Decimal("9.00")
 
 
+def test_data_that_the_job_reads_without_a_mount_is_moved_too() -> None:
+    # of inputs and mounts of one cloud together, 100 GB are free: (150 + 50 - 100) x 0.09
+    read = job(mounts=(data("150"),), inputs={"s3://other": Decimal(50)})
+
+    assert bill(offer("10", cloud="gcp"), read).egress_usd == Decimal("9.00")
+
+
 def test_each_node_reads_the_data() -> None:
     # 2 x 150 - 100 free = 200 x 0.09
     gcp = offer("10", cloud="gcp", zone="us-central1-a")

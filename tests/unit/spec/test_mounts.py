@@ -58,6 +58,12 @@ file_mounts:
     ]
 
 
+def test_inputs_that_no_mount_brings_are_read_by_the_job_itself() -> None:
+    found = job("run: x\ninputs: {'gs://big': 1000, 's3://small/': 1}\nfile_mounts: {/d: 's3://small'}\n")
+    assert found.inputs == {"gs://big": Decimal(1000)}
+    assert found.mounts[0].size_gb == Decimal(1)
+
+
 def test_the_sizes_of_inputs_are_those_of_mounts() -> None:
     found = job("run: x\ninputs: {'gs://big': 1000}\nfile_mounts: {/d: 'gs://big/'}\n")
     assert found.mounts[0].size_gb == Decimal(1000)
@@ -99,7 +105,7 @@ def test_what_is_refused(mounts: str, said: str) -> None:
     [
         ("storage: {name: b}", "`storage` is mounted at `workdir`, which is not given"),
         ("workdir: .\nstorage: {name: b}", "`storage` is mounted at `workdir`, which must be an absolute path"),
-        ("inputs: {'gs://big': 1}", "gs://big is not a source in `file_mounts`"),
+        ("inputs: {big: 1}", "`big` is neither the URL of a store nor a source in `file_mounts`"),
         ("workdir: {ref: main}", "`workdir` needs the key `url`"),
     ],
 )

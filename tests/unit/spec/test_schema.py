@@ -6,6 +6,7 @@ from decimal import Decimal
 import pytest
 
 from support.specs import job, problems
+from trainrig.errors import SpecInvalid
 from trainrig.model.job import Checkpoints, Pins, PlacementWishes, Recovery
 
 EVERYTHING = """
@@ -108,3 +109,25 @@ def test_a_checkpoint_path_alone() -> None:
 def test_what_is_refused(line: str, said: str) -> None:
     (message,) = problems(f"run: x\n{line}\n")
     assert message.split(" ", 1)[1].startswith(said)
+
+
+def test_all_that_is_wrong_in_a_list_or_mapping_is_said() -> None:
+    text = """
+run: x
+envs: {A: [1], B: 010, C: {}}
+resources:
+  ports: [0, 80, x]
+  labels: {a: 7, b: yes}
+  accelerators: [A100:0, 'B:x:1', L4]
+  any_of: [1, {cpus: 0}, x]
+secrets: [1A, B, 2C]
+"""
+    assert [message.split(" ", 1)[0] for message in problems(text)] == [
+        "3:11", "3:19", "3:27", "5:11", "5:18", "6:15", "6:21", "7:18", "7:26", "8:12", "8:26", "9:11", "9:18",
+    ]  # fmt: skip
+
+
+def test_a_template_is_told_from_a_mapping() -> None:
+    with pytest.raises(SpecInvalid) as caught:
+        job("run: {{ command }}\n")
+    assert "`{{ }}` is of a template" in caught.value.problems[0].hint
