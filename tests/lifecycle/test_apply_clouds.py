@@ -16,6 +16,7 @@ from support.standin.cloud import FakeCloud, Fault
 from support.standin.serve import serve
 from trainrig.clouds import registry
 from trainrig.clouds.base import Account, Resource
+from trainrig.errors import NoCapacity
 from trainrig.lifecycle import teardown
 from trainrig.lifecycle.apply import Order, apply
 from trainrig.lifecycle.context import Context, opened
@@ -55,12 +56,27 @@ class Inventory:
                     name="",
                     run_id=run_id,
                     expires_at=None,
+                    image=image_of(found["type"], found["state"]),
                 )
 
     def delete(self, account: Account, resource: Resource) -> None:
         for found in self.fake.objects(resource.type):
             if resource.id in {found["id"], found["state"].get("instance_id")}:
                 self.fake.remove(found["type"], found["id"])
+
+
+def image_of(type_: str, state: dict[str, Any]) -> str | None:
+    """What each cloud's API says of the image of a machine, from what the machine was made of."""
+    match type_:
+        case "aws_instance":
+            return str(state["ami"])
+        case "google_compute_instance":
+            return str(state["boot_disk"][0]["initialize_params"][0]["image"])
+        case "azurerm_linux_virtual_machine":
+            found = state["source_image_reference"][0]
+            return ":".join(found[part] for part in ("publisher", "offer", "sku", "version"))
+        case _:
+            return None
 
 
 @pytest.fixture
@@ -93,6 +109,8 @@ def order(cloud: str) -> Order:
 
     def make_root(chosen: Candidate, root: Path, attempt: str) -> None:
         request = replace(case.request, candidate=chosen)
+        if cloud == "aws":  # an id, as a lock has it; a name is looked up by Terraform
+            request = replace(request, image=replace(request.image, id="ami-0fedcba9876543210"))
         render_rig(request, job=job, environment=environment, out=root, attempt=attempt)
 
     return Order(identity=case.request.identity, candidates=(first, second), make_root=make_root)
@@ -125,4 +143,16 @@ def test_a_machine_that_terraform_lost_is_found_by_its_labels(cloud: str, contex
     up = apply(context, order(cloud))
     assert (up.attempt.zone, len(fake.objects(kind))) == (zone, 2)
     assert destroy(context, context.journal.rig(up.attempt.run_id)).clean
+    assert fake.objects() == []
+
+
+@every_cloud
+def test_a_machine_of_another_image_is_no_success(
+    cloud: str, context: Context, fake: FakeCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = {"aws": "ami-0123456789abcdef0", "gcp": "projects/p/global/images/other", "azure": "a:b:c:1.0.0"}[cloud]
+    real = image_of
+    monkeypatch.setattr(f"{__name__}.image_of", lambda type_, state: real(type_, state) and other)
+    with pytest.raises(NoCapacity, match=f"came up from the image {other}, .* was ordered"):
+        apply(context, order(cloud))
     assert fake.objects() == []

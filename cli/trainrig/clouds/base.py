@@ -72,6 +72,7 @@ class Resource:
     price_hour_usd: Decimal | None = None
     market: Market | None = None  # of a machine, where the cloud says it
     instance_type: str | None = None  # of a machine; the catalogue has its price
+    image: str | None = None  # what a machine (GCP: its disk) was made from, written as the module's `image` is
 
 
 class OffersModule(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from trainrig.lifecycle.watchdog import Failure, Watchdog, failure
 from trainrig.model.fault import FaultClass
 from trainrig.model.node import Node
 from trainrig.model.placement import Candidate
+from trainrig.render.late_bound import TFVARS
 from trainrig.store import ledger
 from trainrig.store.journal import Attempt, AttemptState, Rig
 from trainrig.tools import proc
@@ -94,13 +96,18 @@ def try_candidate(
         return roll_back(context, rig, attempt, failure(result, facts))
     try:
         nodes = nodes_of(result.outputs, candidate)
-        wrong = deviation(context, rig.identity, candidate, nodes)
+        wrong = deviation(context, rig.identity, candidate, nodes, _ordered_image(root))
     except TerraformFailed as error:
         return roll_back(context, rig, attempt, Failure(fault=FaultClass.CONFIG, meaning=error.message))
     if wrong:
         return roll_back(context, rig, attempt, Failure(fault=FaultClass.CAPACITY, meaning=wrong))
     attempt = journal.update_attempt(attempt, AttemptState.UP, nodes=nodes)
     return Up(attempt=attempt, nodes=nodes, root=root)
+
+
+def _ordered_image(root: Path) -> str | None:
+    inputs = root / TFVARS
+    return json.loads(inputs.read_text(encoding="utf-8")).get("image") if inputs.exists() else None
 
 
 def _plan(terraform: Terraform, facts: CloudFacts, review: Review | None) -> Failure | int:

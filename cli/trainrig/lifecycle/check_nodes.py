@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trainrig.clouds import registry
+from trainrig.clouds.base import Resource
 from trainrig.errors import RigError, TerraformFailed
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.reap import Place, look
 from trainrig.model.node import Node
-from trainrig.model.offer import Market
+from trainrig.model.offer import Market, Offer
 from trainrig.model.placement import Candidate
 from trainrig.model.rig import RigIdentity
 from trainrig.store.journal import Attempt
@@ -45,9 +46,11 @@ def missing(context: Context, identity: RigIdentity, attempt: Attempt) -> tuple[
     return tuple(n.name for n in attempt.node_list if n.instance_id not in seen)
 
 
-def deviation(context: Context, identity: RigIdentity, candidate: Candidate, nodes: tuple[Node, ...]) -> str:
-    """What the cloud shows otherwise than planned: a node without our labels, or on another market; empty: nothing,
-    or the cloud cannot be asked."""
+def deviation(
+    context: Context, identity: RigIdentity, candidate: Candidate, nodes: tuple[Node, ...], image: str | None
+) -> str:
+    """What the cloud shows otherwise than planned: a node without our labels, on another market or from another image;
+    empty: nothing, or the cloud cannot be asked. `image` as the module got it."""
     offer = candidate.offer
     if not registry.has(offer.cloud, "inventory"):
         return ""
@@ -56,15 +59,29 @@ def deviation(context: Context, identity: RigIdentity, candidate: Candidate, nod
     for delay in SEEN_AFTER_SECONDS:
         time.sleep(delay)
         try:
-            seen = {r.id: r for r in look(context, place, identity.run_id)}
+            seen = look(context, place, identity.run_id)
         except RigError:
             return ""
-        missing = [n.name for n in nodes if n.instance_id not in seen]
+        machines = {r.id: r for r in seen}
+        missing = [n.name for n in nodes if n.instance_id not in machines]
         if not missing:
-            for node in nodes:
-                market = seen[node.instance_id].market
-                # A reservation is bought on demand, as far as a machine can tell.
-                if market is not None and (market is Market.SPOT) != (offer.market is Market.SPOT):
-                    return f"{node.name} came up on the {market} market, {offer.market} was ordered"
-            return ""
+            return _other_market(offer, nodes, machines) or _other_image(seen, image)
     return f"the cloud shows no label of this rig on {', '.join(missing)}"
+
+
+def _other_market(offer: Offer, nodes: tuple[Node, ...], machines: Mapping[str, Resource]) -> str:
+    for node in nodes:
+        market = machines[node.instance_id].market
+        # A reservation is bought on demand, as far as a machine can tell.
+        if market is not None and (market is Market.SPOT) != (offer.market is Market.SPOT):
+            return f"{node.name} came up on the {market} market, {offer.market} was ordered"
+    return ""
+
+
+def _other_image(seen: Sequence[Resource], image: str | None) -> str:
+    """AWS shows an id; where the name of an image was ordered, Terraform itself has looked the id up."""
+    for found in seen:
+        comparable = found.image and image and found.image.startswith("ami-") == image.startswith("ami-")
+        if comparable and found.image != image:
+            return f"{found.name} came up from the image {found.image}, {image} was ordered"
+    return ""

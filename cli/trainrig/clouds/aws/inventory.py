@@ -95,6 +95,7 @@ def _resource(kind: Kind, item: Item, region: str, run_id: str | None) -> Resour
         price_hour_usd=_price(kind, item),
         market=(Market.SPOT if item.get("InstanceLifecycle") == "spot" else Market.ON_DEMAND) if machine else None,
         instance_type=item["InstanceType"] if machine else None,
+        image=item.get("ImageId") if machine else None,
     )
 
 

@@ -98,7 +98,15 @@ def _resource(group: Group, kind: str, ident: str, name: str, own: Claim, vm: An
         price_hour_usd=FACTS.address_hour_usd if kind == "public_ip" else None,
         market=None if vm is None else Market.SPOT if vm.priority == "Spot" else Market.ON_DEMAND,
         instance_type=None if vm is None else vm.hardware_profile.vm_size,
+        image=None if vm is None else _image(vm.storage_profile),
     )
+
+
+def _image(profile: Any) -> str | None:
+    """`PUBLISHER:OFFER:SKU:VERSION`, where the marketplace's image is told."""
+    found = profile.image_reference if profile else None
+    parts = (found.publisher, found.offer, found.sku, found.exact_version or found.version) if found else ()
+    return ":".join(parts) if parts and all(parts) else None
 
 
 def delete(account: Account, resource: Resource) -> None:

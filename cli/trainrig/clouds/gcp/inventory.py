@@ -88,7 +88,13 @@ def _resource(account: Account, kind: Kind, scope: str, item: Any, run_id: str |
         price_hour_usd=price,
         market=(Market.SPOT if spot else Market.ON_DEMAND) if machine else None,
         instance_type=item.machine_type.rpartition("/")[2] if machine else None,
+        image=_image(item.source_image) if kind.type == "disk" else None,
     )
+
+
+def _image(url: str) -> str | None:
+    """`projects/P/global/images/NAME`, however long the URL; a disk that was made from nothing has none."""
+    return f"projects/{url.partition('/projects/')[2]}" if "/projects/" in url else url or None
 
 
 def _end(description: str) -> datetime | None:

@@ -50,7 +50,7 @@ def _containers(engine: Engine, filters: dict[str, Any]) -> Iterator[Resource]:
             end = machine.lease_end(container)
         except NotFound:
             continue
-        yield replace(seen, expires_at=end or seen.expires_at)
+        yield replace(seen, expires_at=end or seen.expires_at, image=container.attrs["Config"]["Image"])
 
 
 def _networks(engine: Engine, filters: dict[str, Any]) -> Iterator[Resource]:
