@@ -14,12 +14,14 @@ import pytest
 
 from support import crash, rigs, state_backends
 from support.cli import Ran
+from support.fake_forge import serving
 from support.state_backends import Emulator
 from support.stub_cloud import objects
 from support.stub_rigs import order
 from trainrig.lifecycle.apply import apply
 from trainrig.lifecycle.context import Context
 from trainrig.render.root import to_json
+from trainrig.store import locks
 
 pytestmark = pytest.mark.terraform
 
@@ -67,6 +69,22 @@ def test_unlock_wants_evidence(stuck: crash.Site, cli: Cli, monkeypatch: pytest.
     time.sleep(1.1)  # on a quick machine the lock is younger than what is asked for next
     assert "released" in cli("unlock", NAME, "--force-older-than", "1s").out
     assert "no state of it is locked" in cli("unlock", NAME).out
+    assert cli("destroy", NAME).code == 0
+
+
+def test_the_lock_of_a_pipeline_that_has_ended_is_released(
+    stuck: crash.Site, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = "/repos/team/train/actions/runs/42"
+    note = next(stuck.home.glob(f"rigs/*/{locks.NOTE}"))
+    with serving() as server:
+        note.write_text(json.dumps({**json.loads(note.read_text()), "pipeline": server.url + run}))
+        monkeypatch.setattr("socket.gethostname", lambda: "another-machine")
+        monkeypatch.setenv("GITHUB_TOKEN", "forge-test-token")
+        server.runs[run] = "in_progress"
+        assert cli("unlock", NAME).code == 11
+        server.runs[run] = "completed"
+        assert "released" in cli("unlock", NAME).out
     assert cli("destroy", NAME).code == 0
 
 

@@ -14,6 +14,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.comments: list[dict[str, object]] = []
+        self.runs: dict[str, str] = {}  # path -> status, of CI runs
         self.seen: list[tuple[str, str, str]] = []
 
     @property
@@ -35,6 +36,8 @@ class Handler(BaseHTTPRequestHandler):
         self.server.seen.append((self.command, path.path, token))
         if token not in {"Bearer forge-test-token", "forge-test-token"}:
             return self._answer(403, {"message": "Resource not accessible by integration"})
+        if path.path in self.server.runs:
+            return self._answer(200, {"status": self.server.runs[path.path]})
         if path.path == "/user":
             return self._answer(200, {"id": 1})
         if self.command == "GET":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,7 +12,8 @@ from trainrig.errors import RigBusy
 from trainrig.lifecycle.context import Context
 from trainrig.store import locks
 from trainrig.store.journal import Attempt, Rig
-from trainrig.tools import azure_lease, leftover
+from trainrig.store.locks import Holder
+from trainrig.tools import azure_lease, leftover, pipeline
 from trainrig.tools.terraform import Terraform
 from trainrig.tools.terraform_lock import StateLock
 
@@ -19,19 +21,21 @@ PROBE = "unlock.tfplan"
 
 
 def unlock(context: Context, rig: Rig, *, force_older_than: timedelta | None = None) -> tuple[str, ...]:
-    """What was released, in words. Evidence is: the lock is of this machine, and no Terraform works on that state. For
-    the lock of another machine there is none, so it must be old, and the caller must say so (`force_older_than`).
+    """What was released, in words. Evidence is: the lock is of this machine, and no Terraform works on that state; or
+    its holder was a step of a CI run that has ended. Else it must be old, and the caller must say so
+    (`force_older_than`).
 
     Raises:
         RigBusy: the holder is alive, or nothing proves that it is dead.
     """
     released = []
     directory = context.rig_dir(rig.identity)
-    with locks.hold(directory.path, "unlock"):  # a living trainrig holds it, and then this is refused
+    last = locks.holder(directory.path)  # a note that a dead process has left
+    with locks.hold(directory.path, "unlock", noted=False):  # a living trainrig holds it, and then this is refused
         for attempt in context.journal.attempts(rig.run_id):
             root = directory.attempt(attempt.generation, attempt.number)
             if attempt.state.may_bill and (root / "main.tf").exists():
-                released += _unlock(context, root, attempt, force_older_than)
+                released += _unlock(context, root, attempt, last, force_older_than)
     return tuple(released)
 
 
@@ -48,18 +52,32 @@ def release_own(terraform: Terraform, busy: RigBusy) -> bool:
     return True
 
 
-def _unlock(context: Context, root: Path, attempt: Attempt, force_older_than: timedelta | None) -> list[str]:
+def _unlock(
+    context: Context, root: Path, attempt: Attempt, last: Holder | None, force_older_than: timedelta | None
+) -> list[str]:
     with context.terraform(root, attempt.cloud, lock_timeout_seconds=0) as terraform:
         try:
             if not (root / ".terraform").exists():
                 terraform.init().check()
             terraform.plan(out=PROBE, refresh=False)
         except RigBusy as busy:
-            if not release_own(terraform, busy):
+            if not (release_own(terraform, busy) or _release_ended(terraform, busy, last)):
                 _release_old(context, terraform, busy, force_older_than)
             return [f"attempt {attempt.generation}-{attempt.number}: released, {busy.message}"]
     (root / PROBE).unlink(missing_ok=True)
     return []
+
+
+def _release_ended(terraform: Terraform, busy: RigBusy, last: Holder | None) -> bool:
+    """Releases the lock of a CI run that has ended: its machine is gone, or belongs to another run by now."""
+    found = busy.details.get("lock")
+    if not isinstance(found, dict) or last is None or last.pipeline is None or leftover.running(terraform.root):
+        return False
+    lock = StateLock(**found)
+    if lock.host != last.where or not pipeline.ended(last.pipeline, os.environ):
+        return False
+    _release(terraform, lock)
+    return True
 
 
 def _release_old(context: Context, terraform: Terraform, busy: RigBusy, older_than: timedelta | None) -> None:

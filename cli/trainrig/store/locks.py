@@ -14,6 +14,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from trainrig.errors import RigBusy
+from trainrig.model import pipeline
 from trainrig.model.clock import iso, utc_now
 from trainrig.store.workdir import write_atomic
 
@@ -28,14 +29,16 @@ class Holder:
     since: str
     pid: int
     verb: str
+    pipeline: str | None = None  # the CI run that it is a step of, see model/pipeline.py
 
     def __str__(self) -> str:
         return f"{self.who} on {self.where}, {self.verb} since {self.since}, pid {self.pid}"
 
 
 @contextlib.contextmanager
-def hold(directory: Path, verb: str, *, wait_seconds: float = 0) -> Iterator[None]:
+def hold(directory: Path, verb: str, *, wait_seconds: float = 0, noted: bool = True) -> Iterator[None]:
     """The right to change the rig of this directory; a process that has it may take it again for a part of its work.
+    Without a note, that of a dead process stays, as evidence.
 
     Raises:
         RigBusy: somebody else has it; the error says who.
@@ -52,7 +55,7 @@ def hold(directory: Path, verb: str, *, wait_seconds: float = 0) -> Iterator[Non
             hint="wait for it, or stop it with one SIGINT and wait for its end",
             details=asdict(current) if current else {},
         ) from None
-    if lock.lock_counter > 1:
+    if lock.lock_counter > 1 or not noted:
         try:
             yield
         finally:
@@ -61,7 +64,12 @@ def hold(directory: Path, verb: str, *, wait_seconds: float = 0) -> Iterator[Non
     note = directory / NOTE
     try:
         mine = Holder(
-            who=getpass.getuser(), where=socket.gethostname(), since=iso(utc_now()), pid=os.getpid(), verb=verb
+            who=getpass.getuser(),
+            where=socket.gethostname(),
+            since=iso(utc_now()),
+            pid=os.getpid(),
+            verb=verb,
+            pipeline=pipeline.current(os.environ),
         )
         write_atomic(note, json.dumps(asdict(mine)).encode())
         yield

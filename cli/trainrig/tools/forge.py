@@ -17,12 +17,14 @@ from trainrig.errors import CommandFailed, CredentialsMissing, UsageError
 TIMEOUT_SECONDS = 30.0
 PAGE = 100
 
+Kind = Literal["github", "gitlab"]
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forge:
     """One pull or merge request."""
 
-    kind: Literal["github", "gitlab"]
+    kind: Kind
     comments_url: str
     edit_url: str  # with {id}
     token: str
@@ -51,23 +53,29 @@ class Forge:
         self._call("PATCH" if self.kind == "github" else "PUT", self.edit_url.format(id=id_), {"body": body})
 
     def _call(self, method: str, url: str, value: Mapping[str, str] | None = None) -> Any:
-        headers = {"Content-Type": "application/json", "User-Agent": "trainrig"}
-        if self.kind == "github":
-            headers |= {"Authorization": f"Bearer {self.token}", "Accept": "application/vnd.github+json"}
-        else:
-            headers |= {"PRIVATE-TOKEN": self.token}
-        data = None if value is None else json.dumps(value).encode()
-        request = urllib.request.Request(url, data=data, headers=headers, method=method)  # noqa: S310 - checked below
-        try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310
-                return json.loads(answer.read() or b"null")
-        except urllib.error.HTTPError as error:
-            with error:
-                told = error.read(500).decode("utf-8", "replace")
-            hint = "the token needs `pull-requests: write`" if error.code in {401, 403, 404} else ""
-            raise CommandFailed(f"{method} {url}: {error.code} {told}", hint=hint) from error
-        except OSError as error:
-            raise CommandFailed(f"{method} {url}: {error}", hint="is there a network?") from error
+        return call(self.kind, self.token, method, url, value)
+
+
+def call(kind: Kind, token: str, method: str, url: str, value: Mapping[str, str] | None = None) -> Any:
+    """One request to a REST API; what it answers. Raises CommandFailed with the server's words."""
+    headers = {"Content-Type": "application/json", "User-Agent": "trainrig"}
+    if kind == "github":
+        headers |= {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json"}
+    else:
+        headers |= {"PRIVATE-TOKEN": token}
+    data = None if value is None else json.dumps(value).encode()
+    request = urllib.request.Request(url, data=data, headers=headers, method=method)  # noqa: S310 - checked below
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310
+            return json.loads(answer.read() or b"null")
+    except urllib.error.HTTPError as error:
+        with error:
+            told = error.read(500).decode("utf-8", "replace")
+        right = "actions: read" if "/actions/" in url else "pull-requests: write"
+        hint = f"the token needs `{right}`" if error.code in {401, 403, 404} else ""
+        raise CommandFailed(f"{method} {url}: {error.code} {told}", hint=hint) from error
+    except OSError as error:
+        raise CommandFailed(f"{method} {url}: {error}", hint="is there a network?") from error
 
 
 def find(env: Mapping[str, str], *, repository: str | None = None, number: str | None = None) -> Forge:
@@ -82,13 +90,13 @@ def find(env: Mapping[str, str], *, repository: str | None = None, number: str |
         number = number or env.get("CI_MERGE_REQUEST_IID")
         server = _checked(env["CI_API_V4_URL"])
         api = f"{server}/projects/{project}/merge_requests/{_number(number)}/notes"
-        token = _token(env, "GITLAB_TOKEN")
+        found = token(env, "GITLAB_TOKEN")
         name = repository or env.get("CI_PROJECT_PATH", project)
         return Forge(
             kind="gitlab",
             comments_url=api,
             edit_url=f"{api}/{{id}}",
-            token=token,
+            token=found,
             repository=name,
             number=_number(number),
             user_url=f"{server}/user",
@@ -102,7 +110,7 @@ def find(env: Mapping[str, str], *, repository: str | None = None, number: str |
         kind="github",
         comments_url=f"{api}/{number}/comments",
         edit_url=f"{api}/comments/{{id}}",
-        token=_token(env, "GITHUB_TOKEN", "GH_TOKEN"),
+        token=token(env, "GITHUB_TOKEN", "GH_TOKEN"),
         repository=name,
         number=number,
     )
@@ -137,7 +145,7 @@ def _pull_number(env: Mapping[str, str]) -> str | None:
         return None
 
 
-def _token(env: Mapping[str, str], *names: str) -> str:
+def token(env: Mapping[str, str], *names: str) -> str:
     for name in names:
         if env.get(name):
             return env[name]
