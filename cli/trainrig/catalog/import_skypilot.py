@@ -10,6 +10,7 @@ from decimal import Decimal, InvalidOperation
 from trainrig.catalog.gcp_machines import N1, own_gpus
 from trainrig.catalog.imported import Row, RowRefused, gpu_count, needed, number, price, text
 from trainrig.catalog.normalise import gpu_of, nominal_memory_gib
+from trainrig.catalog.quality import OTHER_SKU
 from trainrig.model.offer import Market, Offer
 
 COLUMNS = frozenset({"InstanceType", "AcceleratorName", "Price", "SpotPrice", "Region"})
@@ -17,6 +18,8 @@ COLUMNS = frozenset({"InstanceType", "AcceleratorName", "Price", "SpotPrice", "R
 # Azure sizes whose count is wrong there: the file says 12 GPUs, the size has 8.
 _AZURE_COUNTS = {"Standard_ND96isr_H100_v5": 8, "Standard_ND96is_H100_v5": 8}
 _AZURE_SHARES = re.compile(r"Standard_NV(6|12|18)ads_A10_v5")
+_OTHER_SKU = "trainrig:other_sku"  # a column of our own: the on-demand price is another product's
+_TOO_CHEAP = Decimal("0.75")  # of what the dearest region asks for the same GPU on demand
 _MEMORY = re.compile(r"'SizeInMiB':\s*([\d.]+)")
 
 
@@ -58,6 +61,7 @@ def offers_of(row: Row, *, cloud: str, captured_at: datetime, source: str) -> It
                 price_hour_usd=found,
                 captured_at=captured_at,
                 source=source,
+                flags=(OTHER_SKU,) if market is Market.ON_DEMAND and text(row, _OTHER_SKU) else (),
             )
 
 
@@ -82,6 +86,7 @@ def _joined(rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[int, Row]]:
         else:
             count = text(row, "AcceleratorCount").removesuffix(".0")
             accelerators[text(row, "AvailabilityZone"), name, count] = row
+    dearest = _dearest(accelerators.values())
     for line, host in hosts:
         machine_type = text(host, "InstanceType")
         own = own_gpus(machine_type)
@@ -94,9 +99,46 @@ def _joined(rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[int, Row]]:
                     "AcceleratorName": name,
                     "AcceleratorCount": str(count_of_type),
                     "GpuInfo": text(part, "GpuInfo"),
+                    _OTHER_SKU: "yes"
+                    if _is_other_sku(part, dearest.get(name) if _reserved(machine_type) else None)
+                    else "",
                 }
                 prices = {c: _sum(text(host, c), text(part, c)) for c in ("Price", "SpotPrice")}
                 yield line, {**host, **gpu, **prices}
+
+
+def _dearest(parts: Iterable[Row]) -> dict[str, Decimal]:
+    """By GPU: the highest on-demand price of one, over all regions."""
+    found: dict[str, Decimal] = {}
+    for part in parts:
+        each = _each(part, "Price")
+        if each is not None:
+            name = text(part, "AcceleratorName")
+            found[name] = max(each, found.get(name, each))
+    return found
+
+
+def _is_other_sku(part: Row, dearest: Decimal | None) -> bool:
+    """Whether the on-demand price of a GPU is that of a reservation of fixed length, which the file mixes in: less than
+    spot, or far below the dearest region. The sum with the host would hide it."""
+    on_demand, spot = _each(part, "Price"), _each(part, "SpotPrice")
+    if on_demand is None:
+        return False
+    return (spot is not None and on_demand < spot) or (dearest is not None and on_demand < dearest * _TOO_CHEAP)
+
+
+def _reserved(machine_type: str) -> bool:
+    """Whether Google sells the machine for a fixed time too: the series A2, A3 and A4."""
+    return re.match(r"a\d-", machine_type) is not None
+
+
+def _each(part: Row, column: str) -> Decimal | None:
+    """The price of one GPU of a row; None when the row does not give one."""
+    try:
+        found, count = price(part, column), number(part, "AcceleratorCount")
+    except RowRefused:
+        return None
+    return found / Decimal(str(count)) if found and count else None
 
 
 def _sum(one: str, other: str) -> str:

@@ -110,6 +110,26 @@ def test_gcp_machine_is_host_plus_accelerator_of_its_zone() -> None:
     assert found.offers[0].gpu_memory_gib == 40
 
 
+def test_gcp_on_demand_price_of_another_product_is_flagged_by_its_part() -> None:
+    hosts = [f"a2-ultragpu-1g,,,12,170,,1.09962,0.54978,{r},{r}-a" for r in ("us-central1", "us-east4", "us-east5")]
+    found = skypilot(
+        *hosts,
+        ",A100-80GB,1,,,,1.8462,1.964,us-central1,us-central1-a",  # below spot, which the sum hides
+        ",A100-80GB,1,,,,2.07937,1.77,us-east4,us-east4-a",  # above spot, and half of the third
+        ",A100-80GB,1,,,,4.424,1.336,us-east5,us-east5-a",
+        cloud="gcp",
+    )
+    flagged = {(o.region, o.market.value): o.flags for o in found.offers}
+    assert flagged == {
+        ("us-central1", "on_demand"): ("other_sku",),
+        ("us-central1", "spot"): (),
+        ("us-east4", "on_demand"): ("other_sku",),
+        ("us-east4", "spot"): (),
+        ("us-east5", "on_demand"): (),
+        ("us-east5", "spot"): (),
+    }
+
+
 def test_gcp_price_that_is_no_number_is_refused() -> None:
     found = skypilot(
         "g2-standard-4,,,4,16,,0.1,,us-central1,us-central1-a",
