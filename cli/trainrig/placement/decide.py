@@ -29,6 +29,8 @@ from trainrig.placement.upload import DEFAULT_UPLINK_MBIT
 
 NO_QUOTAS = QuotaBook()
 
+HOURS = Decimal("0.0001")  # how exactly a candidate tells them
+
 # How far an offer got. Of several options that all say no, the one that got furthest gives the reason.
 STAGE = {
     code: stage
@@ -244,7 +246,7 @@ class _Considered:
             candidate=Candidate(
                 offer=offer,
                 nodes=self.job.nodes,
-                expected_hours=scored.run.billed_hours,
+                expected_hours=scored.run.billed_hours.quantize(HOURS),
                 parts=scored.parts,
                 image=option.image_id,
                 reasons=_reasons(offer, scored, quota),

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 
-HOURS = Decimal("0.0001")  # how exactly hours are kept
 NEVER = Decimal(100)  # a run that would take this many times its work is not one that finishes
 LONGEST_HOURS = Decimal(100_000)  # eleven years
 _P90 = Decimal("1.2816")  # of the normal distribution
@@ -17,7 +16,8 @@ _P90 = Decimal("1.2816")  # of the normal distribution
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
-    """`billed_hours` is from the first boot to the last step, restarts included. None: it would never finish."""
+    """Not rounded: a ten-thousandth of an hour is a cent of what costs 98 dollars an hour. `billed_hours` is from the
+    first boot to the last step, restarts included."""
 
     billed_hours: Decimal
     preemptions: Decimal
@@ -29,7 +29,7 @@ def run(*, work: Decimal, setup: Decimal, per_hour: Decimal, interval: Decimal |
     if work > LONGEST_HOURS:
         return None
     if per_hour == 0 or work <= 0:
-        hours = (setup + work).quantize(HOURS)
+        hours = setup + work
         return Run(billed_hours=hours, preemptions=Decimal(0), p90_hours=hours)
     step = min(interval, work) if interval else work
     with localcontext() as context:
@@ -43,7 +43,7 @@ def run(*, work: Decimal, setup: Decimal, per_hour: Decimal, interval: Decimal |
         preemptions = per_hour * billed
         spread = (preemptions * (setup**2 + setup * step + step**2 / 3)).sqrt()
         return Run(
-            billed_hours=billed.quantize(HOURS),
-            preemptions=preemptions.quantize(HOURS),
-            p90_hours=(billed + _P90 * spread).quantize(HOURS),
+            billed_hours=billed,
+            preemptions=preemptions,
+            p90_hours=billed + _P90 * spread,
         )

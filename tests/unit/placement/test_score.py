@@ -77,6 +77,30 @@ def test_a_contract_without_an_interval_is_taken_to_save_every_fifteen_minutes()
     )
 
 
+def test_hours_are_not_rounded_before_they_are_paid_for() -> None:
+    # 98.32 an hour, three nodes, ten minutes of setup: 5.66666... hours and no lost work
+    ten_minutes = costs()
+    ten_minutes["aws"] = replace(
+        ten_minutes["aws"], tariff=replace(ten_minutes["aws"].tariff, setup_minutes=Decimal(10))
+    )
+    found = bill(offer("98.32"), job(nodes=3, expected_hours=Decimal("5.5")), ten_minutes)
+    assert found == parts(compute_usd="1622.28", setup_usd="49.16", network_usd="0.09")
+
+    # 4 TB at 0.09 to three nodes, read once more for each of N = 0.58547 preemptions; apart from
+    # the code, with 50 digits: 3 x 98.32 x (B - 5.5 - 1/6) = 55.47697, and 12,288 GB x (1 + N) x 0.09 = 1753.40848
+    spot = job(
+        nodes=3,
+        expected_hours=Decimal("5.5"),
+        checkpoints=Checkpoints(path="/c", interval_minutes=Decimal(20)),
+        mounts=(data("4096"),),
+        placement=PlacementWishes(egress_usd_per_gb=Decimal("0.09")),
+    )
+    gcp = offer("98.32", cloud="gcp", market=Market.SPOT, zone="us-central1-a")
+    ten_minutes["gcp"] = replace(ten_minutes["gcp"], tariff=ten_minutes["aws"].tariff)
+    found = bill(gcp, spot, ten_minutes)
+    assert (found.lost_work_usd, found.egress_usd) == (Decimal("55.48"), Decimal("1753.41"))
+
+
 def test_egress_climbs_the_staircase() -> None:
     gcp = offer("10", cloud="gcp")
 
