@@ -114,7 +114,8 @@ def run(argv: Sequence[str]) -> int:
         _report(error, argv)
         return error.exit_code
     except _UsageError as error:
-        _report(errors.UsageError(_format_usage(error), hint="trainrig --help"), argv)
+        path = getattr(getattr(error, "ctx", None), "command_path", "trainrig")
+        _report(errors.UsageError(_format_usage(error), hint=f"{path} --help"), argv)
         return errors.UsageError.exit_code
     except (KeyboardInterrupt, typer.Abort):
         _report(errors.Interrupted("interrupted", hint="trainrig status shows what is left"), argv)

@@ -17,7 +17,7 @@ def amount(option: str, text: str) -> Decimal:
     """
     bare = text.strip().removeprefix("$")
     if not re.fullmatch(r"\d{1,12}(\.\d{1,12})?", bare):
-        raise UsageError(f"{option} {text}: a number is wanted", hint=f"{option} 0.09")
+        raise UsageError(f"{option} {text}: a number is wanted, zero or more", hint=f"for example {option} 0.09")
     return Decimal(bare)
 
 

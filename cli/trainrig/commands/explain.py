@@ -21,6 +21,9 @@ from trainrig.commands.options import (
 ApproveBurst = Annotated[
     bool, typer.Option("--approve-burst", help="Accounts that ask first may spend past their credit.")
 ]
+Rejected = Annotated[
+    bool, typer.Option("--rejected", help="Each rejected offer with its reason, the nearest to fitting first.")
+]
 
 
 def command(
@@ -32,6 +35,7 @@ def command(
     timeout: Timeout = None,
     image: Image = None,
     approve_burst: ApproveBurst = False,
+    rejected: Rejected = False,
     output: Format = OutputFormat.TEXT,
 ) -> None:
     """Chooses among all known offers and shows the choice, what comes next if it cannot be had, and why not the rest.
@@ -48,7 +52,7 @@ def command(
 
     path, flags = job_and_flags(words, gpu=gpu, max_cost=max_cost, timeout=timeout, image=image)
     jobs, environment = load_job(path, env, overrides or (), flags)
-    complete = output is OutputFormat.JSON
+    complete = rejected or output is OutputFormat.JSON
     now = utc_now()
     placements = [place(job, environment, now=now, complete=complete, burst_approved=approve_burst) for job in jobs]
     console = Console(format=output.value)
@@ -62,9 +66,10 @@ def command(
                 for placement in placements:
                     console.document(to_document(placement), line=True)
         case OutputFormat.TEXT:
+            from trainrig.placement.decide import nearest_first
             from trainrig.reports.placement_text import text
 
-            console.data("\n\n".join(text(placement) for placement in placements))
+            console.data("\n\n".join(text(p, nearest_first(p) if rejected else ()) for p in placements))
         case OutputFormat.MD | OutputFormat.GITHUB:
             from trainrig.reports.placement_markdown import markdown
 

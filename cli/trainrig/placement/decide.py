@@ -133,6 +133,11 @@ def decide(
     )
 
 
+def nearest_first(placement: Placement) -> list[Rejection]:
+    """The rejections, those first that got furthest; by place within a reason."""
+    return sorted(placement.rejections, key=lambda r: -STAGE[r.code])
+
+
 def machine_misfit(
     job: Job, environment: Environment, costs: Mapping[str, CloudCosts], hardware: fit.Hardware
 ) -> fit.Misfit | None:

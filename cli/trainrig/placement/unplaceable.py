@@ -40,6 +40,6 @@ def error(placement: Placement) -> Unplaceable:
     return kind(
         f"{placement.job}: none of {sum(counts.values()):,} offers fits; "
         f"the last {counts[last]:,} were rejected for {last.value}{said}",
-        hint=_HINTS.get(last, "trainrig explain --format json JOB lists every offer with its reason"),
+        hint=_HINTS.get(last, "trainrig explain --rejected JOB lists every offer with its reason"),
         details=details,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from trainrig.catalog import quality
@@ -21,6 +22,8 @@ class Listing(Protocol):
     def offers(self) -> tuple[Offer, ...]: ...
     @property
     def stamp(self) -> CatalogStamp: ...
+    @property
+    def without(self) -> Mapping[str, int]: ...
 
 
 def document(listing: Listing) -> dict[str, Any]:
@@ -39,15 +42,20 @@ def document(listing: Listing) -> dict[str, Any]:
 
 def text(listing: Listing, limit: int) -> str:
     if not listing.offers:
-        return "no offer is like that"
+        return _nothing(listing)
     return "\n".join([*table([HEAD, *map(_row, listing.offers[:limit])], indent=""), *_footer(listing, limit)])
 
 
 def markdown(listing: Listing, limit: int) -> str:
     if not listing.offers:
-        return "no offer is like that"
+        return _nothing(listing)
     rows = [HEAD, *map(_row, listing.offers[:limit])]
     return "\n".join([*markdown_table(rows), "", *_footer(listing, limit)])
+
+
+def _nothing(listing: Listing) -> str:
+    more = [f"{n:,} without {option}" for option, n in listing.without.items() if n]
+    return "no offer is like that" + (f"; there are {', or '.join(more)}" if more else "")
 
 
 def _row(o: Offer) -> Row:

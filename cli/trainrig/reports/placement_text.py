@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from trainrig.model.money import dollars
 from trainrig.model.offer import Offer
-from trainrig.model.placement import Candidate, Placement, RejectionCode
+from trainrig.model.placement import Candidate, Placement, Rejection, RejectionCode
 from trainrig.reports.table import Row, table
 
 FALLBACKS_SHOWN = 10
@@ -20,12 +21,14 @@ PARTS = (
 )
 
 
-def text(placement: Placement) -> str:
+def text(placement: Placement, each_rejection: Sequence[Rejection] = ()) -> str:
+    """`each_rejection`: the rejections to list one by one, instead of their number by reason."""
+    rejections = _each_rejection(each_rejection) if each_rejection else _rejections(placement)
     return "\n".join(
         [
             *_chosen(placement),
             *_fallbacks(placement),
-            *_rejections(placement),
+            *rejections,
             *_warnings(placement),
             _catalog(placement),
         ]
@@ -83,7 +86,24 @@ def _rejections(placement: Placement) -> list[str]:
     rows: list[Row] = [("offers", "rejected for", "for example")]
     most_first = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     rows += [(f"{n:,}", code.value, examples.get(code, "")) for code, n in most_first]
-    return ["Not these (--format json lists each):", *table(rows), ""]
+    return ["Not these (--rejected lists each):", *table(rows), ""]
+
+
+def _each_rejection(rejections: Sequence[Rejection]) -> list[str]:
+    rows: list[Row] = [("rejected for", "where", "machine", "GPUs", "market", "USD/h", "why")]
+    rows += [
+        (
+            r.code.value,
+            where(r.offer),
+            r.offer.instance_type,
+            f"{r.offer.gpu}:{r.offer.gpu_count}" if r.offer.gpu else "-",
+            r.offer.market.value,
+            price(r.offer),
+            r.detail,
+        )
+        for r in rejections
+    ]
+    return ["Not these:", *table(rows), ""]
 
 
 def _warnings(placement: Placement) -> list[str]:

@@ -31,4 +31,9 @@ def test_a_machine_that_is_not_cheaper_never_pays(capsys: pytest.CaptureFixture[
 
 def test_what_is_not_a_number(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*WORDS[:-1], "cheap"]) == 64
-    assert "--price-to cheap: a number is wanted" in capsys.readouterr().err
+    assert "--price-to cheap: a number is wanted, zero or more" in capsys.readouterr().err
+
+
+def test_a_missing_option_points_to_the_help_of_its_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["breakeven"]) == 64
+    assert "hint: trainrig breakeven --help" in capsys.readouterr().err

@@ -50,6 +50,22 @@ def test_the_text_has_the_choice_its_bill_the_rest_and_the_reasons(
     assert err == ""
 
 
+def test_each_rejection_is_listed_when_asked_for(job: str, team: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", job, "--env", team, "--format", "json"]) == 0
+    placement = from_document(json.loads(capsys.readouterr().out))
+    assert run(["explain", job, "--env", team, "--rejected"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+
+    first = lines.index("Not these:") + 2
+    rows = lines[first : lines.index("", first)]
+    assert [row.split()[0] for row in rows].count("bad_price") == sum(
+        r.code == "bad_price" for r in placement.rejections
+    )
+    assert len(rows) == len(placement.rejections)
+    assert rows[0].split()[:4] == ["bad_price", "aws/us-east-1/use1-az1", "p4d.24xlarge", "A100:8"]
+    assert rows[-1].startswith("  cloud_not_allowed")
+
+
 def test_json_is_one_document_that_lists_every_offer(job: str, team: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", job, "--env", team, "--format", "json"]) == 0
 

@@ -41,3 +41,23 @@ def test_text_is_cheapest_first_and_says_what_it_leaves_out(capsys: pytest.Captu
 def test_a_gpu_that_is_mistyped(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["offers", "--gpu", "A1000:8"]) == 64
     assert "did you mean A100" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--cloud", "asw"], "--cloud asw: no such cloud\nhint: did you mean `aws`?"),
+        (["--region", "us-east-11"], "--region us-east-11: no offer is from there\nhint: did you mean us-east-1"),
+    ],
+)
+def test_a_cloud_or_a_region_that_is_mistyped(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["offers", *words]) == 64
+    assert said in capsys.readouterr().err
+
+
+def test_an_empty_list_says_which_option_empties_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["offers", "--gpu", "A100:3", "--cloud", "aws"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("no offer is like that; there are ")
+    assert "without the count in --gpu" in out
+    assert "without --cloud" not in out

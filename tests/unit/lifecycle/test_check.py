@@ -91,3 +91,9 @@ def test_the_environment_says_what_to_check() -> None:
 
 def test_without_an_environment_all_clouds_are_checked() -> None:
     assert {"aws", "azure", "gcp", "local"} <= {a.cloud for a in check.accounts(None, ())}
+
+
+def test_a_cloud_without_checks_is_not_taken_for_enabled(clouds: dict[str, Module]) -> None:
+    (nebius,) = check.check([Account(cloud="nebius")]).clouds
+    assert nebius.failure is not None
+    assert nebius.failure.detail == "trainrig has no checks for this cloud yet"

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +20,9 @@ from azure.mgmt.resource.resources import ResourceManagementClient
 
 from trainrig.clouds.base import Account
 from trainrig.errors import CommandFailed, CredentialsMissing, PreflightFailed
+
+# The chain logs at length what it tried; what matters of it is in the error.
+logging.getLogger("azure.identity").addHandler(logging.NullHandler())
 
 ENDPOINT = "https://management.azure.com"
 LOGIN = "az login"
