@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +26,25 @@ run: |
   fi
   echo "of $TRAINRIG_RUN_ID" >/checkpoints/.new && mv /checkpoints/.new /checkpoints/half
   exit 3
+"""
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+# Saves when it is asked to and at no other time, and goes on.
+COUNTS = """
+name: counts
+checkpoints: {path: /checkpoints, save_signal: SIGUSR1}
+outputs: {metrics: /outputs/metrics.json}
+run: |
+  n=$(cat /checkpoints/n 2>/dev/null || echo 0)
+  began=$n
+  trap 'echo $n >/checkpoints/.n; mv /checkpoints/.n /checkpoints/n; echo "saved at $n"' USR1
+  while [ "$n" -lt 60 ]; do
+    n=$((n + 1))
+    [ "$n" -eq 5 ] && echo five
+    sleep 0.5 & wait $!
+  done
+  echo "{\\"began\\": $began, \\"ended\\": $n}" >/outputs/metrics.json
 """
 
 
@@ -51,3 +73,37 @@ def test_a_new_run_goes_on_with_a_checkpoint_of_an_earlier_one(program: Program)
     assert third.returncode == 0, third.stderr
     assert last_document(third.stdout)["metrics"]["first_half"] == f"of {begun['run_id']}"
     assert left_of(begun["run_id"]) == left_of(ended["run_id"]) == []
+
+
+def test_what_a_job_saves_at_the_notice_is_where_it_goes_on(program: Program) -> None:
+    (program.workdir / "counts.yaml").write_text(COUNTS)
+    started = program.start("run", "counts.yaml", "--format", "json")
+    started.wait_for("five")
+    assert program.run("drill", "counts", "--yes").returncode == 0
+    assert started.wait(seconds=240) == 0, started.said
+    document = last_document(started.said)
+    (saved,) = [int(line.split()[-1]) for line in started.said.splitlines() if "saved at" in line]
+    assert document["metrics"] == {"began": saved, "ended": 60}
+    assert document["recoveries"] == 1
+    assert "1 checkpoints committed" in started.said
+    assert left_of(document["run_id"]) == []
+
+
+def test_a_job_that_saves_at_sigterm_loses_no_step_to_a_notice(program: Program) -> None:
+    shutil.copytree(EXAMPLES, program.workdir / "examples")
+    words = ("--set", "envs.STEPS=150", "--set", "envs.PACE_SECONDS=0.2", "--format", "json")
+    started = program.start("run", "examples/hello.yaml", *words)
+    started.wait_for("is safe")
+    assert program.run("drill", "hello", "--yes").returncode == 0
+    assert started.wait(seconds=240) == 0, started.said
+    document = last_document(started.said)
+    log = program.home / "rigs" / f"hello-{document['run_id']}" / "logs" / "rank-0.log"
+    events = said(log)
+    stopped = next(e["step"] for e in events if e["event"] == "stopped")
+    assert [e["step"] for e in events if e["event"] == "start"] == [0, stopped]
+    assert document["recoveries"] == 1
+    assert left_of(document["run_id"]) == []
+
+
+def said(log: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]

@@ -33,7 +33,8 @@ def test_only_with_notice_the_job_can_save(
         local_rig.ssh(rig, node, f'sudo systemd-run --unit=job sh -c "{JOB}"')
         registry.drill("local").preempt(ACCOUNT, node, notice=notice)
         container = client.containers.get(node.instance_id)
-        assert container.status == "exited"
+        assert container.status == ("running" if notice else "exited")
+        container.wait(timeout=120)
         try:
             container.get_archive("/var/saved")
             saved = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trainrig.clouds import registry
 from trainrig.errors import RigUnknown
 from trainrig.lifecycle.context import opened
 from trainrig.lifecycle.load_job import find_environment
@@ -26,4 +27,6 @@ def drill(name_or_run_id: str, *, rank: int, notice: bool) -> str:
             raise RigUnknown(f"{rig.name} has no node of rank {rank} that is up", hint=f"trainrig status {rig.name}")
         context.journal.append(rig.run_id, "drill", {"rank": rank, "notice": notice})
         preempt(context, up[-1], nodes[0], notice=notice)
-        return f"{nodes[0].name} was taken away {'with' if notice else 'without'} notice"
+        if not notice:
+            return f"{nodes[0].name} was taken away without notice"
+        return f"{nodes[0].name} knows that it is gone in {registry.facts(up[-1].cloud).preemption_notice_seconds} s"

@@ -11,7 +11,7 @@ import json
 import signal
 import tarfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -26,6 +26,7 @@ POLL = "/usr/local/lib/trainrig/job-poll"
 BATCH_LINES = 5000  # the most log lines that job-poll returns at once
 FIRST_PAUSE_SECONDS = 0.2
 LAST_PAUSE_SECONDS = 1.0
+POLL_SECONDS = 30  # for one answer, of 5000 lines at most
 SILENT_SECONDS = 2.0  # a node that answered so lately is not asked about
 
 
@@ -41,11 +42,13 @@ class NodeEnd:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobEnd:
-    """`lost`: a node went away, which is the cloud's doing; `failed`: the job's own code said so."""
+    """`lost`: a node went away, which is the cloud's doing; `noticed`: one is about to, and the job still runs or has
+    ended because it was told to; `failed`: the job's own code said so."""
 
-    verdict: Literal["succeeded", "failed", "lost", "stopped"]
+    verdict: Literal["succeeded", "failed", "noticed", "lost", "stopped"]
     nodes: tuple[NodeEnd, ...]  # those that have ended, in rank order
     lost: tuple[int, ...] = ()  # ranks
+    noticed: tuple[int, ...] = ()  # ranks
 
     @property
     def exit_code(self) -> int | None:
@@ -94,6 +97,7 @@ def follow(
     gone: Callable[[], bool | None] = lambda: None,
     on_tick: Callable[[], bool] = lambda: True,
     cursors: Mapping[int, str] | None = None,
+    heed_notice: bool = True,
 ) -> JobEnd:
     """Emits every log line once, as LogLine, until the job has ended on all nodes or a node is lost.
 
@@ -104,6 +108,7 @@ def follow(
         gone: asked while a node does not answer; True, the cloud says that a node is gone, ends the wait.
         on_tick: called once a round; False stops the following, and the verdict is `stopped`.
         cursors: rank -> journal cursor to go on from.
+        heed_notice: whether a cloud's notice ends the following; a job that ended well by then has.
     """
     watches = [_Watch(node=node, cursor=(cursors or {}).get(node.rank, "")) for node in ssh.nodes]
     by_rank = {w.node.rank: w for w in watches}
@@ -116,10 +121,13 @@ def follow(
         if not any(full):
             if lost or unknown:
                 return JobEnd(verdict="lost", nodes=ends, lost=(*lost, *unknown))
+            if len(ends) == len(watches) and not any(e.exit_code for e in ends):
+                return JobEnd(verdict="succeeded", nodes=ends)
+            noticed = tuple(w.node.rank for w in watches if w.noticed)
+            if noticed and heed_notice:
+                return JobEnd(verdict="noticed", nodes=ends, noticed=noticed)
             if any(e.exit_code for e in ends):
                 return JobEnd(verdict="failed", nodes=ends)
-            if len(ends) == len(watches):
-                return JobEnd(verdict="succeeded", nodes=ends)
             if not on_tick():
                 return JobEnd(verdict="stopped", nodes=ends)
             time.sleep(pause)
@@ -145,17 +153,22 @@ def stop(ssh: Ssh, observe: Observer) -> None:
     ssh.each(end)
 
 
-def send_signal(ssh: Ssh, name: str) -> None:
-    """A signal (`SIGUSR1`) to the container on every node, which goes on."""
+def send_signal(ssh: Ssh, name: str, *, without: Collection[int] = ()) -> None:
+    """A signal (`SIGUSR1`) to the container on every node, which goes on; not to the ranks in `without`."""
     signal.Signals[name]  # a wrong name is our caller's bug: KeyError
-    ssh.each(lambda node: ssh.run(node, ["docker", "kill", f"--signal={name}", launches.CONTAINER], check=False))
+    words = ["docker", "kill", f"--signal={name}", launches.CONTAINER]
+    ssh.each(lambda node: node.rank in without or ssh.run(node, words, check=False).ok)
 
 
 def _poll(ssh: Ssh, watch: _Watch, observe: Observer) -> bool:
     """Takes the node's news; True when there is more to read at once."""
     if watch.end:
         return False
-    outcome = ssh.run(watch.node, [POLL, *([watch.cursor] if watch.cursor else [])], timeout_seconds=60, check=False)
+    words = [POLL, *([watch.cursor] if watch.cursor else [])]
+    try:
+        outcome = ssh.run(watch.node, words, timeout_seconds=POLL_SECONDS, check=False)
+    except CommandFailed:
+        return False  # it hangs, which is one way of not answering
     if outcome.returncode == UNREACHABLE or not outcome.stdout:
         return False
     watch.answered_at = time.monotonic()

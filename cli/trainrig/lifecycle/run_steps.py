@@ -28,6 +28,7 @@ from trainrig.lifecycle import (
 from trainrig.lifecycle.checkpoint_sync import CheckpointSync
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.destroy import prove_gone
+from trainrig.lifecycle.last_save import save_and_stop
 from trainrig.lifecycle.log_files import LogFiles
 from trainrig.lifecycle.order import order_of
 from trainrig.lifecycle.origin import checkpoint_of as origin_checkpoint
@@ -48,6 +49,7 @@ from trainrig.tools import ssh as ssh_tool
 from trainrig.tools.ssh import Ssh
 
 Seen = Mapping[str, Any]
+LAST_WORDS_ROUNDS = 5
 _BEGIN_ANEW = "--set checkpoints.resume=fresh begins anew"
 
 
@@ -121,7 +123,7 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
 
 
 def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
-    """Follows the job to its end: `done`, `failed`, `lost`, `policy`, `cancelled`."""
+    """Follows the job to its end: `done`, `failed`, `noticed`, `lost`, `policy`, `cancelled`."""
     with run.opened() as context:
         attempt = run_facts.living(context, run.run_id)
         ssh = ssh_tool.connect(run.rig.path, attempt.node_list)
@@ -153,10 +155,12 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
                 ),
                 cursors=log.cursors,
             )
+            if seen.kind == "noticed":
+                _save_on_notice(context, run, attempt, seen.noticed, ssh, sync, log)
             sync.stop()
             if seen.kind in {"policy", "cancelled"}:
                 job_control.stop(ssh, run.observe)
-            if seen.kind != "lost":
+            if seen.kind not in {"lost", "noticed"}:
                 _last_commit(sync)
         finally:
             sync.stop()
@@ -191,6 +195,7 @@ def next_step(run: RunContext, generation: int, seen: Seen) -> dict[str, Any]:
             "done": Observation.JOB_DONE,
             "failed": Observation.JOB_FAILED,
             "lost": Observation.SILENT,
+            "noticed": Observation.SAVED,
             "setup_failed": Observation.SETUP_FAILED,
         }[seen["kind"]]
         facts = run_facts.facts(context, run, generation, observation, exit_code=seen.get("exit_code"))
@@ -308,6 +313,38 @@ def _sync(run: RunContext, ssh: Ssh, generation: int) -> CheckpointSync:
         generation=generation,
         checkpoints=run.job.checkpoints,
         observe=run.observe,
+    )
+
+
+def _save_on_notice(
+    context: Context,
+    run: RunContext,
+    attempt: Attempt,
+    noticed: tuple[int, ...],
+    ssh: Ssh,
+    sync: CheckpointSync,
+    log: LogFiles,
+) -> None:
+    seconds = registry.facts(attempt.cloud).preemption_notice_seconds
+    signal = run.job.checkpoints.save_signal if run.job.checkpoints else None
+    run.observe(Progress(phase="run", message=f"saving: {seconds} s of notice"))
+    saved = save_and_stop(ssh, sync, notice_seconds=seconds, save_signal=signal, noticed=noticed)
+    # What it said at the end: a few rounds, since the node may be gone in any of them.
+    rounds = iter(range(LAST_WORDS_ROUNDS))
+    job_control.follow(
+        ssh, log, on_tick=lambda: next(rounds, None) is not None, cursors=log.cursors, heed_notice=False, lost_seconds=0
+    )
+    told = f"{saved.committed} checkpoints committed" if saved.committed else "nothing new to commit"
+    run.observe(Progress(phase="run", message=f"{told} {saved.seconds:.0f} s after the notice"))
+    context.journal.append(
+        run.run_id,
+        "notice",
+        {
+            "generation": attempt.generation,
+            "ranks": list(noticed),
+            "committed": saved.committed,
+            "seconds": round(saved.seconds, 1),
+        },
     )
 
 

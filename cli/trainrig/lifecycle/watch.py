@@ -16,7 +16,7 @@ from trainrig.tools.ssh import Ssh
 
 LIMITS_EVERY_SECONDS = 5.0
 
-Kind = Literal["done", "failed", "lost", "policy", "cancelled"]
+Kind = Literal["done", "failed", "noticed", "lost", "policy", "cancelled"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,6 +27,7 @@ class Watched:
     exit_code: int | None = None
     limit: str = ""
     reason: str = ""
+    noticed: tuple[int, ...] = ()  # ranks that the cloud takes back, for `noticed`
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,6 +66,9 @@ def watch(ssh: Ssh, sync: CheckpointSync, observe: Observer, hooks: Hooks, curso
             return Watched(kind="done", exit_code=0)
         case "failed":
             return Watched(kind="failed", exit_code=end.exit_code, reason=_why(end))
+        case "noticed":
+            ranks = ", ".join(map(str, end.noticed))
+            return Watched(kind="noticed", reason=f"the cloud takes rank {ranks} back", noticed=end.noticed)
         case "lost":
             return Watched(kind="lost", reason=f"rank {', '.join(map(str, end.lost))} is lost")
         case "stopped":

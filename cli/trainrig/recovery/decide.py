@@ -3,7 +3,7 @@
 The rules, first match wins:
 1. every rank ended well: finish. A job that failed: ask the cloud first; a node that is gone makes it a lost node, a
    node that lives makes it the job's own failure, tried again only for the exit codes that the job names.
-2. notice: save. Silence: wait, prepare, ask the cloud.
+2. notice: save, then replace the rig while its node is still there. Silence: wait, prepare, ask the cloud.
 3. a lost rig is replaced unless a limit says stop: budget, deadline, a set count, or no progress.
 4. the replacement's market follows the deadline (`market_for`).
 """
@@ -51,6 +51,8 @@ def decide(facts: Facts) -> Action:
             return _setup_failed(facts)
         case Observation.NOTICE:
             return Save()
+        case Observation.SAVED:
+            return _replace(facts, "the cloud takes a node back")
         case Observation.SILENT:
             return _silent(facts)
         case Observation.HEALTHY:

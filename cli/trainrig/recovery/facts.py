@@ -13,6 +13,7 @@ from trainrig.model.offer import Market
 class Observation(StrEnum):
     HEALTHY = "healthy"  # heartbeats arrive, the job runs
     NOTICE = "notice"  # the cloud announced that it takes a node back
+    SAVED = "saved"  # after a notice: what the job could save is committed
     SILENT = "silent"  # no heartbeat; nobody has said why
     JOB_DONE = "job_done"  # every rank ended with 0
     JOB_FAILED = "job_failed"  # a rank ended with another code

@@ -61,13 +61,29 @@ def test_a_node_that_never_answers_is_lost(followed: Callable[..., JobEnd]) -> N
     assert (end.verdict, end.lost) == ("lost", (0,))
 
 
-def test_a_notice_is_told_once_and_the_job_goes_on(followed: Callable[..., JobEnd]) -> None:
+NOTICE = {"notice": {"kind": "preemption"}}
+
+
+def test_a_notice_ends_the_following_and_names_the_node(followed: Callable[..., JobEnd]) -> None:
     seen: list[Event] = []
-    taken = {**RUNS, "notice": {"kind": "preemption"}}
-    end = followed([answer(RUNS), answer(taken), answer(taken), answer(WELL)], seen.append)
+    end = followed([answer(RUNS), answer({**RUNS, **NOTICE}, "last"), answer(WELL)], seen.append)
     told = [e for e in seen if isinstance(e, Progress)]
     assert [(e.node, e.message) for e in told] == [("tr-hello-0", "the cloud is about to take this node back")]
-    assert end.verdict == "succeeded"
+    assert [e.text for e in seen if isinstance(e, LogLine)] == ["last"]
+    assert (end.verdict, end.noticed) == ("noticed", (0,))
+
+
+def test_a_job_that_the_save_signal_ended_did_not_fail(followed: Callable[..., JobEnd]) -> None:
+    assert followed([answer(RUNS), answer({**WELL, "exit_code": 143, **NOTICE})]).verdict == "noticed"
+
+
+def test_a_job_that_was_done_before_its_node_went_is_done(followed: Callable[..., JobEnd]) -> None:
+    assert followed([answer(RUNS), answer({**WELL, **NOTICE})]).verdict == "succeeded"
+
+
+def test_the_last_words_are_read_with_the_notice_known(followed: Callable[..., JobEnd]) -> None:
+    end = followed([answer({**RUNS, **NOTICE}), answer({**WELL, "exit_code": 143, **NOTICE})], heed_notice=False)
+    assert (end.verdict, end.exit_code) == ("failed", 143)
 
 
 def test_following_stops_when_told_to(followed: Callable[..., JobEnd]) -> None:

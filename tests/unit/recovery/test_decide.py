@@ -37,6 +37,11 @@ PAST_BUDGET = Limits(budget_usd=Decimal(10))
         (BASE, Continue()),
         (replace(BASE, observation=Observation.JOB_DONE), Finish()),
         (replace(BASE, observation=Observation.NOTICE), Save()),
+        (replace(BASE, observation=Observation.SAVED), Replace(market=None, reason="the cloud takes a node back")),
+        (
+            replace(BASE, observation=Observation.SAVED, recoveries=2, limits=Limits(max_recoveries=2)),
+            Stop(limit="max_recoveries", reason="recovered 2 times, 2 are allowed"),
+        ),
         (replace(BASE, observation=Observation.SILENT, silent_seconds=19), Continue()),
         (replace(BASE, observation=Observation.SILENT, silent_seconds=20), Prepare()),
         (replace(BASE, observation=Observation.SILENT, silent_seconds=60), AskCloud()),
@@ -180,7 +185,8 @@ def test_never_replaces_what_may_live_or_costs_more_than_allowed(facts: Facts) -
     action = decide(facts)
     assert action == decide(facts)
     if isinstance(action, Replace):
-        assert facts.nodes_alive is False or facts.observation is Observation.SETUP_FAILED
+        ended = {Observation.SETUP_FAILED, Observation.SAVED}  # it never ran, or has saved and was stopped
+        assert facts.nodes_alive is False or facts.observation in ended
         assert facts.limits.budget_usd is None or facts.spent_usd < facts.limits.budget_usd
         assert facts.limits.deadline is None or facts.now < facts.limits.deadline
     if isinstance(action, Fail):

@@ -133,3 +133,16 @@ def test_a_gpu_that_does_nothing_under_a_running_job_is_idle_after_its_minutes(
     said["nvidia-smi"] = "0\n97\n"
     assert heartbeat(720.0)["gpu_busy_percent"] == 97
     assert heartbeat(726.0)["idle"] is False
+
+
+def test_a_machine_that_is_no_cloud_has_a_file_for_it(agent: ModuleType, tmp_path: Path) -> None:
+    source = agent.Local(str(tmp_path / "cloud.json"))
+    assert source.notice() is None
+    (tmp_path / "cloud.json").write_text('{"action": "terminate"}')
+    assert source.notice() == {"action": "terminate"}
+
+
+def test_the_drill_writes_where_the_agent_looks(agent: ModuleType) -> None:
+    from trainrig.clouds.local.drill import NOTICE_FILE
+
+    assert agent.LOCAL == NOTICE_FILE

@@ -107,4 +107,13 @@ def test_a_job_that_ends_while_it_is_asked_about_has_a_known_end(tmp_path: Path)
     """The record appears just before the unit is inactive; a poll in between must not take that for a lost job."""
     text = render("job", "job-poll").replace("/var/lib/trainrig/job", str(tmp_path))
     ends = f"printf '{{\"exit_code\":0}}' > {tmp_path}/exit.json; echo inactive"
-    assert run(tmp_path, text, {"systemctl": ends}).stdout == '{"exit_code":0}'
+    assert run(tmp_path, text, {"systemctl": ends}).stdout == '{"exit_code":0,"notice":null}\n'
+
+
+def test_an_end_is_told_with_the_notice_that_may_have_caused_it(tmp_path: Path) -> None:
+    text = render("job", "job-poll").replace("/var/lib/trainrig/job", str(tmp_path))
+    text = text.replace("/run/trainrig-agent", str(tmp_path))
+    (tmp_path / "notice.json").write_text('{"kind": "preemption"}')
+    (tmp_path / "exit.json").write_text('{"exit_code":143}\n')
+    told = run(tmp_path, text, {"systemctl": "echo failed"}).stdout
+    assert yaml.safe_load(told) == {"exit_code": 143, "notice": {"kind": "preemption"}}

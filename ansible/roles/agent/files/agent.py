@@ -22,6 +22,7 @@ HEARTBEAT_SECONDS = 5
 IDLE_PERCENT = 5
 AWS = "http://169.254.169.254"
 GCP = "http://metadata.google.internal/computeMetadata/v1/instance"
+LOCAL = "/run/trainrig-notice.json"
 AZURE = "http://169.254.169.254/metadata/scheduledevents?api-version=2020-07-01"
 
 
@@ -75,7 +76,21 @@ class Azure:
         return next((e for e in events if e.get("EventType") in ("Preempt", "Terminate")), None)
 
 
-CLOUDS = {"aws": Aws, "gcp": Gcp, "azure": Azure}
+class Local:
+    """A file stands for the metadata service of a machine that is no cloud; `trainrig drill` writes it."""
+
+    def __init__(self, path=LOCAL):
+        self.path = path
+
+    def notice(self):
+        try:
+            with open(self.path) as f:
+                return json.load(f)
+        except FileNotFoundError:
+            return None
+
+
+CLOUDS = {"aws": Aws, "gcp": Gcp, "azure": Azure, "local": Local}
 
 
 def write(name, value):
