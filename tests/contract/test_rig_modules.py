@@ -17,6 +17,7 @@ from support.standin.cloud import FakeCloud
 from support.standin.serve import serve
 from support.terraform_root import render
 from trainrig.model.node import Node
+from trainrig.render.policy import Expected
 
 pytestmark = pytest.mark.terraform
 PROVIDER = {"aws": "aws", "gcp": "google", "azure": "azurerm"}
@@ -69,16 +70,9 @@ def test_every_name_starts_with_the_rigs_id(life: Life) -> None:
 
 def test_it_is_within_policy(life: Life) -> None:
     request = life.case.request
-    found = {
-        "unlabelled": plan_policy.unlabelled(life.plan, request.identity.all_labels()),
-        "open ingress": plan_policy.open_ingress(life.plan),
-        "unencrypted": plan_policy.unencrypted(life.plan),
-        "old metadata service": plan_policy.old_metadata_service(life.plan),
-        "without end": plan_policy.without_end(life.plan, request.lease_seconds),
-        "wide rights": plan_policy.wide_rights(life.plan),
-        "secrets": plan_policy.secrets(life.plan),
-    }
-    assert {rule: broken for rule, broken in found.items() if broken} == {}
+    expected = Expected(labels=request.identity.all_labels(), lease_seconds=request.lease_seconds)
+    assert plan_policy.broken(life.plan, expected) == []
+    assert plan_policy.secrets(life.plan) == []
 
 
 def test_rights_end_at_the_runs_own_prefix(life: Life) -> None:
@@ -112,21 +106,21 @@ def test_placement_is_tight_only_where_there_is_more_than_one_node(life: Life) -
 
 # Rules that pass everything prove nothing: each of these spoils a good plan in one place.
 SPOILS: dict[str, tuple[str, Callable[[dict[str, Any]], None]]] = {
-    "unlabelled": ("aws_eip", lambda v: v.update(tags={})),
-    "unlabelled volume": ("aws_instance", lambda v: v.update(volume_tags=None)),
-    "open_ingress": ("aws_vpc_security_group_ingress_rule", lambda v: v.update(cidr_ipv4="0.0.0.0/0")),
-    "open_ingress port": (
-        "aws_vpc_security_group_ingress_rule",
-        lambda v: v.update(cidr_ipv4="8.8.8.8/32", to_port=99),
-    ),
-    "unencrypted": ("aws_launch_template", lambda v: v["block_device_mappings"][0]["ebs"][0].update(encrypted="false")),
-    "old_metadata_service": ("aws_launch_template", lambda v: v["metadata_options"][0].update(http_tokens="optional")),
-    "without_end": ("aws_launch_template", lambda v: v.update(instance_initiated_shutdown_behavior="stop")),
-    "wide_rights": (
+    "labels": ("aws_eip", lambda v: v.update(tags={})),
+    "labels of a volume": ("aws_instance", lambda v: v.update(volume_tags=None)),
+    "ingress": ("aws_vpc_security_group_ingress_rule", lambda v: v.update(cidr_ipv4="0.0.0.0/0")),
+    "ingress port": ("aws_vpc_security_group_ingress_rule", lambda v: v.update(cidr_ipv4="8.8.8.8/32", to_port=99)),
+    "encryption": ("aws_launch_template", lambda v: v["block_device_mappings"][0]["ebs"][0].update(encrypted="false")),
+    "metadata": ("aws_launch_template", lambda v: v["metadata_options"][0].update(http_tokens="optional")),
+    "lease": ("aws_launch_template", lambda v: v.update(instance_initiated_shutdown_behavior="stop")),
+    "rights": (
         "aws_iam_role_policy",
         lambda v: v.update(policy='{"Statement": [{"Action": ["s3:*"], "Resource": ["*"]}]}'),
     ),
-    "secrets": ("aws_launch_template", lambda v: v.update(user_data="-----BEGIN OPENSSH PRIVATE KEY-----")),
+    "rights as one word": (
+        "aws_iam_role_policy",
+        lambda v: v.update(policy='{"Statement": {"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}}'),
+    ),
 }
 
 
@@ -143,18 +137,21 @@ def good_plan(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
 @pytest.mark.parametrize("spoil", SPOILS)
 def test_a_rule_sees_what_it_is_for(spoil: str, good_plan: Mapping[str, Any]) -> None:
     request = next(c.request for c in CASES if c.name == "aws-on_demand-four-efa-cards")
-    arguments: dict[str, list[Any]] = {
-        "unlabelled": [request.identity.all_labels()],
-        "without_end": [request.lease_seconds],
-    }
-    rule = spoil.split(maxsplit=1)[0]
-    check = getattr(plan_policy, rule)
-    assert check(good_plan, *arguments.get(rule, [])) == []
-
+    expected = Expected(labels=request.identity.all_labels(), lease_seconds=request.lease_seconds)
     type_, change = SPOILS[spoil]
     plan = copy.deepcopy(good_plan)
-    change(next(values for _, t, values in plan_policy.resources(plan) if t == type_))
-    assert check(plan, *arguments.get(rule, [])) != []
+    values = next(values for _, t, values in plan_policy.resources(plan) if t == type_)
+    change(values)
+    assert {found.split(":")[0] for found in plan_policy.broken(plan, expected)} == {
+        f"policy_{spoil.partition(' ')[0]}"
+    }
+
+
+def test_a_private_key_in_a_plan_is_seen(good_plan: Mapping[str, Any]) -> None:
+    plan = copy.deepcopy(good_plan)
+    values = next(values for _, t, values in plan_policy.resources(plan) if t == "aws_launch_template")
+    values.update(user_data="-----BEGIN OPENSSH PRIVATE KEY-----")
+    assert plan_policy.secrets(plan) == ["PRIVATE KEY"]
 
 
 def test_the_cases_are_of_every_cloud_market_and_size() -> None:

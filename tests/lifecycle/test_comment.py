@@ -125,3 +125,24 @@ def test_accounts_are_shown_unless_they_are_asked_to_be_hidden(cli: Cli, tmp_pat
     hidden = cli("comment", "plan", "--dry-run", "--hide-accounts").out
     assert "quiet-otter-4711" not in hidden
     assert "projects/***/global/images/train-v1" in hidden
+    assert cli("plan", "job.yaml", "--env", "team.yaml", "--offline", "--out", "other", "--hide-accounts").code == 0
+    for name in ("plan.json", "placement.json", "summary.md", "plan.html"):
+        assert ("quiet-otter-4711" in (tmp_path / "other" / name).read_text()) is False
+    assert "quiet-otter-4711" in (tmp_path / "other" / "root" / "terraform.tfvars.json").read_text()
+
+
+@pytest.mark.usefixtures("nothing_hidden")
+def test_accounts_are_hidden_wherever_the_pipeline_says_so(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRAINRIG_HIDE_ACCOUNTS", "1")
+    (tmp_path / "job.yaml").write_text(
+        "name: train\nresources: {infra: gcp, accelerators: 'A100:8'}\nrun: 'true'\nexpected_hours: 1\n"
+    )
+    for folder, project in (("old", "quiet-otter-4711"), ("new", "loud-otter-4712")):
+        environment = f"clouds: {{gcp: {{account: {{project: {project}}}}}}}\nssh_ingress: [10.0.0.0/8]\n"
+        (tmp_path / "team.yaml").write_text(environment)
+        ran = cli("plan", "job.yaml", "--env", "team.yaml", "--offline", "--out", folder, "--format", "json")
+        assert (ran.code, project in ran.out + ran.err) == (0, False)
+    found = cli("diff", "old", "new", "--format", "json")
+    assert {"what": "account.project", "old": '"***"', "new": '"***"'} in found.document["values"]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trainrig.commands.options import Quiet
+from trainrig.commands.options import HideAccounts, Quiet
 
 
 def command(
@@ -19,13 +19,11 @@ def command(
     label: Annotated[str, typer.Option("--label", help="Tells several comments of one rig apart.")] = "",
     repository: Annotated[str | None, typer.Option("--repo", metavar="OWNER/NAME", help="Else the pipeline's.")] = None,
     number: Annotated[str | None, typer.Option("--pr", metavar="NUMBER", help="Else the pipeline's.")] = None,
-    hide_accounts: Annotated[
-        bool, typer.Option("--hide-accounts", help="Show no account, project and subscription of the environment.")
-    ] = False,
+    hide_accounts: HideAccounts = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the text, ask nobody.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Writes one comment a rig, and changes it only when more than prices moved, by more than a tenth. An older run
+    """Writes one comment a rig, and changes it only when more than prices moved, by more than 10 %. An older run
     never overwrites a newer comment. On GitHub the token is GITHUB_TOKEN or GH_TOKEN, on GitLab GITLAB_TOKEN.
 
     Examples: trainrig comment plan; trainrig comment plan --state applied; trainrig comment plan --dry-run
@@ -33,14 +31,14 @@ def command(
     import os
 
     from trainrig.console import Console, hide
-    from trainrig.lifecycle.comment import account_ids, body, post
+    from trainrig.lifecycle.comment import accounts_of, body, post
     from trainrig.store import plan_folder
 
     console = Console(quiet=quiet)
     for folder in plan_folder.plans_in(plan) or [plan]:
         beside = base / folder.name if base and folder != plan else base
         if hide_accounts:
-            hide(account_ids(folder))
+            hide(accounts_of(folder))
         if dry_run:
             console.data(body(folder, base=beside, state=state, key=label).body)
         else:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from trainrig.commands.options import Env, Format, OutputFormat, Set
+from trainrig.commands.options import Env, Format, HideAccounts, OutputFormat, Set
 
 CHANGES = 2
 
@@ -29,6 +29,7 @@ def command(
             help="Amounts of money that moved by no more are the same; 10 if not said.",
         ),
     ] = None,
+    hide_accounts: HideAccounts = False,
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit with 2 when they differ.")
     ] = False,
@@ -42,19 +43,25 @@ def command(
 
     Examples: trainrig diff base plan; trainrig diff origin/main HEAD --job job.yaml
     """
-    from trainrig.console import Console
+    from trainrig.console import Console, hide
+    from trainrig.lifecycle.comment import accounts_of
     from trainrig.lifecycle.compare import between
     from trainrig.lifecycle.context import opened
     from trainrig.lifecycle.diff import diff
     from trainrig.lifecycle.load_job import find_environment
+    from trainrig.model.environment import account_ids
     from trainrig.reports import plan_diff
 
     console = Console(format=output.value)
     percent = plan_diff.TOLERANCE_PERCENT if tolerance is None else Decimal(str(tolerance))
     if job is None:
+        if hide_accounts:
+            hide(accounts_of(Path(old), Path(new)))
         found = diff(Path(old), Path(new), tolerance_percent=percent)
     else:
         with opened(find_environment(env)) as context:
+            if hide_accounts:
+                hide(account_ids(context.environment))
             found = between(
                 context,
                 job,

@@ -66,3 +66,11 @@ RunId = Annotated[
 Cloud = Annotated[
     str | None, typer.Option("--cloud", metavar="CLOUD", help="Consider this cloud of the environment alone.")
 ]
+HideAccounts = Annotated[
+    bool,
+    typer.Option(
+        "--hide-accounts",
+        envvar="TRAINRIG_HIDE_ACCOUNTS",
+        help="Show no account, project, subscription and tenant of the environment.",
+    ),
+]

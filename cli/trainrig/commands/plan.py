@@ -12,6 +12,7 @@ from trainrig.commands.options import (
     Env,
     Format,
     Gpu,
+    HideAccounts,
     Image,
     JobWords,
     MaxCost,
@@ -48,6 +49,7 @@ def command(
         Path | None,
         typer.Option("--binary-plan", metavar="FILE", help="Terraform's own plan file, which holds all in clear."),
     ] = None,
+    hide_accounts: HideAccounts = False,
     output: Format = OutputFormat.TEXT,
     quiet: Quiet = False,
 ) -> None:
@@ -60,11 +62,12 @@ def command(
     Examples: trainrig plan job.yaml --out plan; trainrig plan job.yaml --offline --format github;
     trainrig plan --gpu H100:8 --max-cost 40 -- torchrun train.py
     """
-    from trainrig.console import Console
+    from trainrig.console import Console, hide
     from trainrig.errors import UsageError
     from trainrig.lifecycle import plan, plan_out
     from trainrig.lifecycle.context import opened
     from trainrig.lifecycle.load_job import load_job
+    from trainrig.model.environment import account_ids
     from trainrig.reports import plan_json, plan_markdown, plan_text
     from trainrig.spec.from_flags import job_and_flags
 
@@ -78,6 +81,8 @@ def command(
             f"{path} holds {len(jobs)} jobs, and --run-id and --binary-plan are of one rig",
             hint="give each job a file of its own",
         )
+    hidden = account_ids(environment) if hide_accounts else set()
+    hide(hidden)
     folders = plan_out.folders(out, jobs) if out else [None] * len(jobs)
     found = []
     with console.progress() as observe, opened(environment, observe=observe) as context:
@@ -93,7 +98,15 @@ def command(
                 binary=binary,
             )
             if folder is not None:
-                plan_out.write(planned, folder, overrides=overrides or (), flags=flags, cloud=cloud)
+                plan_out.write(
+                    planned,
+                    folder,
+                    overrides=overrides or (),
+                    flags=flags,
+                    cloud=cloud,
+                    jobs=len(jobs),
+                    hidden=hidden,
+                )
             found.append(planned.plan)
     match output:
         case OutputFormat.JSON:

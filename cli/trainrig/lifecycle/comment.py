@@ -10,8 +10,10 @@ from typing import cast, get_args
 from trainrig import console
 from trainrig.errors import UsageError
 from trainrig.lifecycle.diff import diff
+from trainrig.lifecycle.load_job import DEFAULT_ENVIRONMENT
 from trainrig.model.clock import iso, utc_now
 from trainrig.model.codec import build
+from trainrig.model.environment import Environment, account_ids
 from trainrig.model.plan import Plan
 from trainrig.model.rig import RigIdentity
 from trainrig.reports import plan_github, plan_json
@@ -20,8 +22,6 @@ from trainrig.reports.plan_github import GITHUB_LIMIT, GITLAB_LIMIT, Comment, St
 from trainrig.store import plan_folder
 from trainrig.store.plan_folder import PlanFolder
 from trainrig.tools import forge
-
-_ACCOUNT_IDS = {"account_id", "role_arn", "project", "subscription", "tenant"}
 
 
 def body(path: Path, *, base: Path | None, state: str, key: str, limit: int = GITHUB_LIMIT) -> Comment:
@@ -52,12 +52,21 @@ def body(path: Path, *, base: Path | None, state: str, key: str, limit: int = GI
 def _command(path: Path, folder: PlanFolder, plan: Plan) -> str:
     """What applies this plan and no other: by its digest where `apply` can make the plan anew, else by its folder."""
     options = folder.manifest["job"]
-    if any(options["flags"].values()) or len(plan_folder.plans_in(path.parent)) > 1:
+    if any(options["flags"].values()) or options["jobs"] > 1:
         return shlex.join(["trainrig", "apply", str(path)])
     words = ["trainrig", "apply", options["file"], "--plan-digest", plan.digest]
     words += ["--ceiling", folder.manifest["price_ceiling_hour_usd"]]
     words += ["--cloud", options["cloud"]] if options["cloud"] else []
+    words += _environment(folder.manifest["environment"])
     return shlex.join([*words, *(word for one in options["overrides"] for word in ("--set", one))])
+
+
+def _environment(known: Mapping[str, str | None]) -> list[str]:
+    """The option that names it, unless it is the one that serves without; a shipped one lies elsewhere elsewhere."""
+    name, file = known["name"], known["file"]
+    if name in {None, DEFAULT_ENVIRONMENT}:
+        return []
+    return ["--env", str(file if file and not Path(file).is_absolute() else name)]
 
 
 def post(
@@ -86,10 +95,10 @@ def post(
     return f"{where}: comment {todo.id} updated"
 
 
-def account_ids(path: Path) -> set[str]:
-    """What a plan's environment names of accounts: not secret, and nothing for everybody either."""
-    clouds = plan_folder.read(path).document("environment.json")["clouds"]
-    return {value for cloud in clouds for key, value in cloud["account"].items() if key in _ACCOUNT_IDS}
+def accounts_of(*paths: Path) -> set[str]:
+    """The account ids of the environments of plans."""
+    folders = (plan_folder.read(path) for path in paths)
+    return {i for folder in folders for i in account_ids(build(Environment, folder.document("environment.json")))}
 
 
 def _read(path: Path) -> tuple[PlanFolder, Plan]:

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from trainrig.model.rig import RigIdentity
-from trainrig.render.late_bound import TFVARS, LateBound, meaning_of
+from trainrig.render.late_bound import TFVARS, LateBound, meaning_of, placeholders, rebind
 from trainrig.reports.plan_diff import PlanDiff, compare
 from trainrig.store import plan_folder
+from trainrig.store.plan_folder import PlanFolder
 
 
 def diff(old: Path, new: Path, *, tolerance_percent: Decimal) -> PlanDiff:
     """Raises PlanStale, UsageError: see plan_folder.read."""
-    before, after = plan_folder.read(old), plan_folder.read(new)
-    return compare(
-        before.document("plan.json"),
-        after.document("plan.json"),
-        roots=(_meaning(before.root), _meaning(after.root)),
-        tolerance_percent=tolerance_percent,
-    )
+    (before, root), (after, root_now) = (_meaning(plan_folder.read(path)) for path in (old, new))
+    return compare(before, after, roots=(root, root_now), tolerance_percent=tolerance_percent)
 
 
-def _meaning(root: Mapping[str, str]) -> dict[str, str]:
-    values = json.loads(root[TFVARS])
+def _meaning(folder: PlanFolder) -> tuple[dict[str, Any], dict[str, str]]:
+    """The plan and its root, with placeholders for what differs between any two."""
+    values = json.loads(folder.root[TFVARS])
     rig = values["rig"]
     identity = RigIdentity(
         name=rig["name"],
@@ -37,4 +34,7 @@ def _meaning(root: Mapping[str, str]) -> dict[str, str]:
         expires_at=datetime.fromisoformat(rig["expires_at"]),
     )
     # Who may reach SSH stays in: it is the first thing to look at.
-    return meaning_of(root, LateBound.of(identity, public_key=values["ssh_public_key"], cidrs=()))
+    late = LateBound.of(identity, public_key=values["ssh_public_key"], cidrs=())
+    plan = folder.document("plan.json")
+    changes = rebind(plan["resource_changes"], late, placeholders(late))
+    return {**plan, "resource_changes": changes}, meaning_of(folder.root, late)

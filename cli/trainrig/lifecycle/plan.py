@@ -25,12 +25,13 @@ from trainrig.model.job import Job
 from trainrig.model.placement import Candidate
 from trainrig.model.plan import Plan, PlannedResource
 from trainrig.model.rig import RigIdentity, digest_of, new_run_id
-from trainrig.render import late_bound
+from trainrig.render import late_bound, policy
 from trainrig.render.findings import findings
 from trainrig.render.identity import identity_of
 from trainrig.render.late_bound import LateBound
 from trainrig.render.lockfile import Lock
 from trainrig.render.request import RigRequest
+from trainrig.render.work import work
 from trainrig.store.workdir import RigDir
 from trainrig.tools import ssh
 
@@ -99,6 +100,8 @@ def plan(
     else:
         made = plan_resources.ask(context, files, candidate.offer.cloud, keep=binary)
     needs_lock = job.image is not None or not registry.has(candidate.offer.cloud, "built_images")
+    expected = policy.Expected(labels=identity.all_labels(), lease_seconds=request.lease_seconds)
+    rules, broken = policy.check(made.resources, expected)
     if offline:
         unknown.append("quota and prices of this hour: the catalogue's serve")
     return Planned(
@@ -110,16 +113,20 @@ def plan(
             terraform_digest=terraform_digest(made.resources, late) if made.plan else None,
             expires_at=now + PLAN_LIFE,
             resources=plan_resources.without_secrets(made.resources),
-            findings=findings(
-                request,
-                job.env,
-                made.resources,
-                locked=pins.lock_path(job).is_file() or not needs_lock,
-                notes=[*pins.notes(job), *_image_notes(job, candidate, lock)],
+            findings=(
+                *broken,
+                *findings(
+                    request,
+                    job.env,
+                    locked=pins.lock_path(job).is_file() or not needs_lock,
+                    notes=[*pins.notes(job), *_image_notes(job, candidate, lock)],
+                ),
             ),
             unknown=(*unknown, *made.unknown),
             pins=_pins(request, job, lock),
             lease_seconds=request.lease_seconds,
+            work=work(job, request),
+            policy=rules,
         ),
         job=job,
         environment=environment,

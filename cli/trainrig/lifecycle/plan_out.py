@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from trainrig.reports import placement_json, plan_html, plan_json, plan_markdown
 from trainrig.spec.from_flags import JobFlags
 from trainrig.store import plan_folder
 
+_REVIEWED = {"placement.json", "plan.json", "summary.md", "plan.html"}
 _HINT = "write it as `secrets: {NAME: env:NAME}` in the job file, and export NAME where the plan is applied"
 
 
@@ -41,10 +42,18 @@ def folders(out: Path, jobs: Sequence[Job]) -> list[Path]:
 
 
 def write(
-    planned: Planned, out: Path, *, overrides: Sequence[str], flags: JobFlags | None = None, cloud: str | None
+    planned: Planned,
+    out: Path,
+    *,
+    overrides: Sequence[str],
+    flags: JobFlags | None = None,
+    cloud: str | None,
+    jobs: int = 1,
+    hidden: Collection[str] = (),
 ) -> dict[str, Any]:
     """The manifest of what was written. `overrides`, `flags` and `cloud`: the options of the plan, by which the job is
-    read again when it is applied.
+    read again when it is applied; `jobs`: how many its file holds. `hidden`: what the documents for reviewers
+    do not show; the root and environment.json are what is applied, and have it.
 
     Raises:
         UsageError: `out` holds something else, or an option of the plan holds a secret.
@@ -60,15 +69,19 @@ def write(
         "environment.json": plain(planned.environment),
         "identity.json": plain(plan.identity),
     }
-    files = {
-        **{f"{plan_folder.ROOT}/{path}": text for path, text in planned.files.items()},
+    read = {
         **{name: json.dumps(document, ensure_ascii=False, indent=2) + "\n" for name, document in documents.items()},
         "summary.md": plan_markdown.markdown(plan) + "\n",
         "plan.html": plan_html.page(plan),
+    }
+    mask = redactor(hidden)
+    files = {
+        **{f"{plan_folder.ROOT}/{path}": text for path, text in planned.files.items()},
+        **{name: mask.text(text, guess=False) if name in _REVIEWED else text for name, text in read.items()},
         lockfile.FILE_NAME: lockfile.text(planned.lock),
     }
     facts = _facts(planned, _withheld(plain(job), shown))
-    options = {"overrides": list(overrides), "flags": plain(flags), "cloud": cloud}
+    options = {"overrides": list(overrides), "flags": plain(flags), "cloud": cloud, "jobs": jobs}
     manifest = plan_folder.write(out, files, {**facts, "job": {**facts["job"], **options}})
     own = plan.chosen.offer.cloud
     if registry.has(own, "provider"):

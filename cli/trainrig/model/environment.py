@@ -61,3 +61,11 @@ class Environment:
 
     def policy(self, cloud: str) -> CloudPolicy | None:
         return next((c for c in self.clouds if c.cloud == cloud), None)
+
+
+_ACCOUNT_IDS = frozenset({"account_id", "role_arn", "project", "subscription", "tenant"})
+
+
+def account_ids(environment: Environment) -> set[str]:
+    """What an environment names of accounts: not secret, and nothing for everybody either."""
+    return {value for cloud in environment.clouds for key, value in cloud.account.items() if key in _ACCOUNT_IDS}

@@ -36,6 +36,15 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """A rule of render/policy.py. `holds`: None where no provider was asked, so that nobody can tell."""
+
+    code: str
+    says: str
+    holds: bool | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
     """`digest` is of the meaning: equal for plans that differ in prices, run id, lease hour, SSH key and the caller's
     address alone. `terraform_digest` is of every value that Terraform planned; None offline."""
@@ -51,6 +60,8 @@ class Plan:
     unknown: tuple[str, ...]  # what could not be known, in words
     pins: Mapping[str, str] = field(default_factory=dict)  # what is fixed: images, container, providers
     lease_seconds: int = 0
+    work: Mapping[str, str] = field(default_factory=dict)  # what the job does with the rig; see render/work.py
+    policy: tuple[Rule, ...] = ()
 
     @property
     def chosen(self) -> Candidate:

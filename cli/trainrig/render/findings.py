@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import ipaddress
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from trainrig.model.plan import Finding, PlannedResource
+from trainrig.model.plan import Finding
+from trainrig.render.policy import WIDE_V4, WIDE_V6
 from trainrig.render.redact import redactor
 from trainrig.render.request import RigRequest
-
-WIDE_V4, WIDE_V6 = 16, 32  # a network of fewer fixed bits than this is more than an office
-_STAR = re.compile(r'"(Action|Resource)":\s*(\[[^\]]*)?"\*"')
 
 
 def findings(
     request: RigRequest,
     env: Mapping[str, str],
-    resources: Iterable[PlannedResource],
     *,
     locked: bool,
     notes: Sequence[str],
@@ -25,7 +21,6 @@ def findings(
     """`locked`: the job has a trainrig.lock of its own. `notes` are those of the pins."""
     return (
         *_network(request),
-        *_rights(resources),
         *_secrets(env),
         *(
             ()
@@ -49,10 +44,3 @@ def _secrets(env: Mapping[str, str]) -> Iterator[Finding]:
     shown = redactor(()).document(env)
     for name in sorted(name for name, value in env.items() if shown[name] != value):
         yield Finding(code="secret_in_env", detail=f"{name} looks like a secret: name it under `secrets` instead")
-
-
-def _rights(resources: Iterable[PlannedResource]) -> Iterator[Finding]:
-    for resource in resources:
-        policy = (resource.values or {}).get("policy")
-        if isinstance(policy, str) and _STAR.search(policy):
-            yield Finding(code="wide_rights", detail="the policy allows everything (`*`)", address=resource.address)

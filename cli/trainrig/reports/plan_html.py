@@ -9,7 +9,7 @@ from trainrig.model.clock import iso
 from trainrig.model.money import dollars
 from trainrig.model.plan import Plan
 from trainrig.reports.placement_text import PARTS, price, what, where
-from trainrig.reports.plan_kinds import grouped, telling
+from trainrig.reports.plan_kinds import grouped, judged, telling
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; }
@@ -45,6 +45,8 @@ def page(plan: Plan) -> str:
                 for f in plan.placement.fallbacks
             ],
         ),
+        f"<h2>Policy</h2>{_list(judged(plan))}" if plan.policy else "",
+        *_work(plan),
         *_resources(plan),
         "<h2>Pins</h2>",
         _table(("pinned", "to"), sorted(plan.pins.items())),
@@ -62,6 +64,16 @@ def _attention(plan: Plan) -> str:
     lines += [f"{f.code}: {f.address or ''} {f.detail}" for f in plan.findings]
     lines += [f"not known: {what_}" for what_ in plan.unknown]
     return f'<div class="attention">{_list(lines)}</div>' if lines else ""
+
+
+def _work(plan: Plan) -> Iterable[str]:
+    if plan.work:
+        yield "<h2>What the job does</h2>"
+        yield _table(("it has", ""), [(what_, value) for what_, value in plan.work.items() if "\n" not in value])
+    for what_, script in plan.work.items():
+        if "\n" in script:
+            yield f"<details open><summary><strong>{escape(what_)}</strong></summary>"
+            yield f'<div class="scroll"><pre>{escape(script)}</pre></div></details>'
 
 
 def _resources(plan: Plan) -> Iterable[str]:

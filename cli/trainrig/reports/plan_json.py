@@ -10,7 +10,7 @@ from typing import Any
 from trainrig.model import money
 from trainrig.model.clock import iso
 from trainrig.model.placement import CostParts
-from trainrig.model.plan import LATE_BOUND, Finding, Plan, PlannedResource
+from trainrig.model.plan import LATE_BOUND, Finding, Plan, PlannedResource, Rule
 from trainrig.model.rig import RigIdentity
 from trainrig.reports import placement_json
 
@@ -35,6 +35,8 @@ def to_document(plan: Plan, root: str | None) -> dict[str, Any]:
         "resource_changes": [_resource(r) for r in plan.resources],
         "cost": _cost(plan),
         "pins": dict(sorted(plan.pins.items())),
+        "work": dict(plan.work),
+        "policy": [{"code": r.code, "says": r.says, "holds": r.holds} for r in plan.policy],
         "findings": [{"code": f.code, "detail": f.detail, "address": f.address} for f in plan.findings],
     }
 
@@ -92,4 +94,6 @@ def from_document(document: Mapping[str, Any], identity: RigIdentity, lease_seco
         unknown=tuple(document["unknown"]),
         pins=document["pins"],
         lease_seconds=lease_seconds,
+        work=document.get("work", {}),
+        policy=tuple(Rule(**r) for r in document.get("policy", ())),
     )

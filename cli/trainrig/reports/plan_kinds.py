@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from trainrig.model.plan import PlannedResource
+from trainrig.model.plan import Plan, PlannedResource
 
 RIGHTS, NETWORK, REST = "Rights", "Network", "Machines and the rest"
 GROUPS = (RIGHTS, NETWORK, REST)
@@ -16,7 +17,7 @@ _NETWORK = re.compile(
 )
 # What decides about a resource of these groups; everything else is in plan.json.
 _TELLING = (
-    *("policy", "role", "role_definition_name", "member", "scope"),
+    *("policy", "assume_role_policy", "role", "role_definition_name", "member", "scope"),
     *("cidr_ipv4", "cidr_ipv6", "from_port", "to_port", "ip_protocol", "source_ranges", "allow", "direction"),
     *("source_address_prefix", "source_address_prefixes", "destination_port_range", "destination_cidr_block"),
     *("cidr_block", "ip_cidr_range", "address_space"),
@@ -42,7 +43,10 @@ def grouped(resources: Iterable[PlannedResource]) -> dict[str, list[PlannedResou
 
 def telling(resource: PlannedResource) -> dict[str, str]:
     """The values that decide about a right or a way in."""
-    values = resource.values or {}
+    return telling_values(resource.values or {})
+
+
+def telling_values(values: Mapping[str, Any]) -> dict[str, str]:
     return {name: _short(values[name]) for name in _TELLING if values.get(name) not in (None, "", [], {})}
 
 
@@ -56,3 +60,14 @@ def _short(value: object) -> str:
             return ", ".join(f"{k}={_short(v)}" for k, v in mapping.items() if v not in (None, "", [], {}))
         case _:
             return str(value)
+
+
+def judged(plan: Plan) -> list[str]:
+    """What came of the rules, in a sentence each; the places where one is broken are findings."""
+    said = {True: "Held to the planned values", False: "Broken, see above", None: "Not known, no provider was asked"}
+    told = []
+    for holds, words in said.items():
+        rules = [rule.says for rule in plan.policy if rule.holds is holds]
+        if rules:
+            told.append(f"{words}: {'; '.join(rules)}.")
+    return told

@@ -8,13 +8,16 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from trainrig.model.clock import iso
 from trainrig.model.money import dollars
 from trainrig.model.placement import RejectionCode
 from trainrig.model.plan import Plan, PlannedResource
 from trainrig.reports.placement_text import FALLBACKS_SHOWN, PARTS, price, what, where
-from trainrig.reports.plan_kinds import NETWORK, RIGHTS, grouped, telling
+from trainrig.reports.plan_kinds import NETWORK, RIGHTS, grouped, judged, telling
 from trainrig.reports.table import Row
 from trainrig.reports.table import markdown as table
+
+ROWS_SHOWN = 15  # of settings, and lines of a script; more are folded
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,7 +45,7 @@ def markdown(plan: Plan) -> str:
 
 
 def sections(plan: Plan) -> list[Section]:
-    found = [_head(plan), _fallbacks(plan), _cost(plan), _attention(plan)]
+    found = [_head(plan), _fallbacks(plan), _cost(plan), _attention(plan), _policy(plan), *_work(plan)]
     found += _resources(plan)
     found += [_pins(plan), _rejections(plan), _foot(plan)]
     return [section for section in found if section.lines]
@@ -114,12 +117,38 @@ def _attention(plan: Plan) -> Section:
     return Section(title="Look at", lines=tuple(lines))
 
 
+def _policy(plan: Plan) -> Section:
+    return Section(title="Policy", lines=tuple(f"* {plain(line)}" for line in judged(plan)))
+
+
+def _work(plan: Plan) -> list[Section]:
+    """Short values in a table, scripts as they are written."""
+    short = {name: value for name, value in plan.work.items() if "\n" not in value}
+    rows: list[Row] = [("it has", ""), *((plain(name), code(value)) for name, value in short.items())]
+    found = [
+        Section(
+            title=f"What the job does: {len(short)} settings" if len(short) > ROWS_SHOWN else "What the job does",
+            lines=tuple(table(rows)) if short else (),
+            folds=len(short) > ROWS_SHOWN,
+            rows=len(short),
+        )
+    ]
+    for name, script in plan.work.items():
+        if name not in short:
+            lines = script.splitlines()
+            fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", script)), default=0))
+            title = f"The job's {plain(name)}, {len(lines)} lines"
+            shown = (f"{fence}sh", *lines, fence)
+            found.append(Section(title=title, lines=shown, folds=len(lines) > ROWS_SHOWN, rows=len(lines)))
+    return found
+
+
 def _resources(plan: Plan) -> list[Section]:
     found = []
     for group, resources in grouped(plan.resources).items():
         title = f"{group}: {_counted(resources)}"
         if group in {RIGHTS, NETWORK}:
-            lines = [line for r in resources for line in _told(r)]
+            lines = _told(resources)
             found.append(Section(title=title, lines=tuple(lines), rows=len(resources)))
         else:
             rows: list[Row] = [("action", "resource"), *(("+".join(r.actions), code(r.address)) for r in resources)]
@@ -133,9 +162,17 @@ def _counted(resources: list[PlannedResource]) -> str:
     return ", ".join(f"{n} {type_}" for type_, n in sorted(kinds.items())) or "nothing"
 
 
-def _told(resource: PlannedResource) -> list[str]:
-    values = "; ".join(f"{name} {code(value)}" for name, value in telling(resource).items())
-    return [f"* {'+'.join(resource.actions)} {code(resource.address)}{f': {values}' if values else ''}"]
+def _told(resources: list[PlannedResource]) -> list[str]:
+    """A line for each whose values decide something; the others together, an action a line."""
+    lines: list[str] = []
+    others: dict[str, list[str]] = {}
+    for r in resources:
+        action, values = "+".join(r.actions), telling(r)
+        if values:
+            lines.append(f"* {action} {code(r.address)}: {'; '.join(f'{k} {code(v)}' for k, v in values.items())}")
+        else:
+            others.setdefault(action, []).append(code(r.address))
+    return lines + [f"* {action} {', '.join(addresses)}" for action, addresses in others.items()]
 
 
 def _pins(plan: Plan) -> Section:
@@ -156,4 +193,5 @@ def _foot(plan: Plan) -> Section:
     age = plan.placement.catalog.age_hours
     prices = "" if age is None else f" Oldest price: {age / 24:.0f} days."
     kind = "worked out offline" if plan.offline else "planned by Terraform"
-    return Section(title="", lines=(f"Resources {kind}.{prices} Plan digest: `{plan.digest}`",))
+    until = f"The plan's folder can be applied until {iso(plan.expires_at)}."
+    return Section(title="", lines=(f"Resources {kind}.{prices} {until} Plan digest: `{plan.digest}`",))

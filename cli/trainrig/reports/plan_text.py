@@ -8,6 +8,7 @@ from trainrig.model.clock import iso
 from trainrig.model.money import dollars
 from trainrig.model.plan import Plan
 from trainrig.reports import placement_text
+from trainrig.reports.plan_kinds import judged
 from trainrig.reports.table import Row, table
 
 
@@ -23,6 +24,7 @@ def text(plan: Plan, folder: str | None) -> str:
         *(table(rows) if plan.resources else []),
         "",
         *(f"not known: {what}" for what in plan.unknown),
+        *(f"policy: {line}" for line in judged(plan)),
         *(f"look at: {f.detail} [{f.code}]" for f in plan.findings),
         f"at most {dollars(plan.ceiling_hour_usd)} an hour, whichever candidate it will be",
         f"digest {plan.digest}",

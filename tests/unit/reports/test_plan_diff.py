@@ -14,9 +14,10 @@ CANDIDATE = {"cloud": "aws", "region": "us-east-1", "zone": None, "instance_type
 PLAN: dict[str, Any] = {
     "job": "finetune",
     "chosen": CANDIDATE,
-    "fallbacks": [{**CANDIDATE, "region": "us-west-2"}],
+    "fallbacks": [{**CANDIDATE, "region": "us-west-2"}, {**CANDIDATE, "region": "eu-west-1"}],
     "cost": {"expected_usd": "100.00", "rig_hour_usd": "10.0", "ceiling_hour_usd": "12.0"},
     "pins": {"driver": "580.126.09"},
+    "work": {"command": "set -e\npython a.py\necho done", "variable LR": "1"},
     "resource_changes": [
         {"address": "m.aws_instance.node[0]", "type": "aws_instance", "actions": ["create"]},
         {"address": "m.aws_vpc.rig[0]", "type": "aws_vpc", "actions": ["create"]},
@@ -50,9 +51,43 @@ def test_a_dearer_plan_says_by_how_much() -> None:
     assert compare(cost=cost("150.00")).costs == (("expected", "$100.00", "$150.00 (+50 %)"),)
 
 
-def test_the_order_of_fallbacks_is_part_of_the_place() -> None:
-    diff = compare(fallbacks=[])
-    assert diff.place == (("fallback 1", "aws us-west-2 p4d.24xlarge 1", None),)
+def test_fallbacks_come_go_and_change_places() -> None:
+    assert compare(fallbacks=PLAN["fallbacks"][:1]).place == (("fallback", "aws/eu-west-1 p4d.24xlarge", None),)
+    assert compare(fallbacks=PLAN["fallbacks"][::-1]).place == (
+        (
+            "order of fallbacks, from 1",
+            "aws/us-west-2 p4d.24xlarge, aws/eu-west-1 p4d.24xlarge",
+            "aws/eu-west-1 p4d.24xlarge, aws/us-west-2 p4d.24xlarge",
+        ),
+    )
+
+
+def test_more_nodes_are_one_line() -> None:
+    fallbacks = [{**c, "nodes": 2} for c in PLAN["fallbacks"]]
+    assert compare(chosen={**CANDIDATE, "nodes": 2}, fallbacks=fallbacks).place == (("nodes", "1", "2"),)
+
+
+def test_of_a_script_the_lines_that_differ_are_shown() -> None:
+    work = {"command": "set -e\npython b.py\necho done\necho bye", "variable LR": "2", "SSH from": "203.0.113.7/32"}
+    assert compare(work=work).work == (
+        ("command, line 2", "python a.py", "python b.py"),
+        ("command, line 4", None, "echo bye"),
+        ("variable LR", "1", "2"),
+    )
+
+
+def test_a_policy_that_changed_shows_the_statement() -> None:
+    def role(*statements: str) -> list[dict[str, Any]]:
+        policy = json.dumps({"Statement": [{"Sid": s, "Action": [s]} for s in statements]})
+        values = {"policy": policy, "name": "x"}
+        address = "m.aws_iam_role_policy.node[0]"
+        return [{"address": address, "type": "aws_iam_role_policy", "actions": ["create"], "values": values}]
+
+    old = {**PLAN, "resource_changes": role("read")}
+    new = {**PLAN, "resource_changes": role("read", "write")}
+    diff = plan_diff.compare(old, new, roots=(ROOT, ROOT), tolerance_percent=plan_diff.TOLERANCE_PERCENT)
+    what = "Rights: m.aws_iam_role_policy.node[0] policy write"
+    assert diff.resources == ((what, None, '{"Action": ["write"]}'),)
 
 
 def test_rights_and_ways_in_come_before_machines() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from support.plans import RESOURCES, plan, resource
-from trainrig.model.plan import Finding
+from trainrig.model.plan import Finding, Rule
 from trainrig.reports.plan_diff import PlanDiff
 from trainrig.reports.plan_github import Comment, Write, comment, decide, read
 
@@ -78,6 +78,7 @@ def test_what_differs_from_the_base_branch_is_shown() -> None:
         job="train",
         place=(),
         costs=(("expected", "$100.00", "$110.00 (+10 %)"),),
+        work=(),
         pins=(("driver", "580.126.09", "570.1"),),
         resources=(),
         findings=(),
@@ -87,3 +88,19 @@ def test_what_differs_from_the_base_branch_is_shown() -> None:
     body = made(base=moved).body
     assert "* Cost ~ `expected`: `$100.00` -> `$110.00 (+10 %)`" in body
     assert "* Pins ~ `driver`: `580.126.09` -> `570.1`" in body
+
+
+def test_what_the_job_does_and_what_the_rules_say_is_there() -> None:
+    body = made(
+        work={"command": "set -e\n```\necho `date`", "variable LR": "0.1"},
+        policy=(
+            Rule(code="encryption", says="every disk is encrypted", holds=True),
+            Rule(code="lease", says="each node ends", holds=False),
+            Rule(code="labels", says="all have labels", holds=None),
+        ),
+    ).body
+    assert "````sh\nset -e\n```\necho `date`\n````" in body
+    assert "| variable LR | `0.1` |" in body
+    assert "Held to the planned values: every disk is encrypted." in body
+    assert "Broken, see above: each node ends." in body
+    assert "Not known, no provider was asked: all have labels." in body
