@@ -4,6 +4,7 @@ that this process knows passes through."""
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from trainrig.model.events import Event, LogLine, Observer, Progress
-from trainrig.render.redact import redactor
+from trainrig.render.redact import named_secrets, redactor
 
 Format = Literal["text", "json", "md", "github"]
 
@@ -40,6 +41,10 @@ class Console:
     format: Format = "text"
     quiet: bool = False
     verbose: bool = False
+
+    def __post_init__(self) -> None:
+        """Credentials of whoever started us may come back in what a program says."""
+        hide(named_secrets(os.environ))
 
     def data(self, text: str) -> None:
         """A result for stdout."""

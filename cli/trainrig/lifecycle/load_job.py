@@ -9,9 +9,11 @@ from pathlib import Path
 
 from trainrig import assets
 from trainrig.catalog import normalise
+from trainrig.console import hide
 from trainrig.errors import Problem, SpecInvalid, UsageError
 from trainrig.model.environment import Environment
 from trainrig.model.job import Job, Mount
+from trainrig.render.job_document import secrets_in
 from trainrig.spec.compose import MAX_CHARACTERS, invalid
 from trainrig.spec.environment import load_environment
 from trainrig.spec.from_flags import JOB_SUFFIXES, JobFlags, spec_from_flags
@@ -44,6 +46,7 @@ def load_job(
     if flags.command and len(specs) > 1:
         raise UsageError(f"{path} has {len(specs)} jobs, and a command cannot stand for all of them")
     jobs = tuple(resolve(spec, found, overrides, flags) for spec in specs)
+    hide(secret for job in jobs for secret in secrets_in(job))
     for spec, job in zip(specs, jobs, strict=True):
         _check_clouds(spec, job)
         _check_gpus(spec, job)

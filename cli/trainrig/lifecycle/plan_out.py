@@ -18,7 +18,7 @@ from trainrig.model.job import Job
 from trainrig.model.plan import LATE_BOUND
 from trainrig.model.rig import digest_of
 from trainrig.render import lockfile
-from trainrig.render.job_document import plain
+from trainrig.render.job_document import plain, secrets_in
 from trainrig.render.redact import redactor
 from trainrig.reports import placement_json, plan_html, plan_json, plan_markdown
 from trainrig.spec.from_flags import JobFlags
@@ -61,7 +61,7 @@ def write(
     flags = flags or JobFlags()
     _require_no_secret(overrides, flags)
     plan, job = planned.plan, planned.job
-    shown = _without_secrets({**plain(job), "secrets": references(job)})
+    shown = _without_secrets({**plain(job), "secrets": references(job)}, secrets_in(job))
     documents: Mapping[str, Any] = {
         "placement.json": placement_json.to_document(plan.placement),
         "plan.json": plan_json.to_document(plan, plan_folder.ROOT),
@@ -89,10 +89,10 @@ def write(
     return manifest
 
 
-def _without_secrets(job: dict[str, Any]) -> dict[str, Any]:
+def _without_secrets(job: dict[str, Any], secrets: Collection[str]) -> dict[str, Any]:
     """A job's document for a folder that others read: what looks like a secret is not in it; of `secrets`, where each
     is found stays, without any value."""
-    return {**redactor(()).document(job), "secrets": job["secrets"]}
+    return {**redactor(secrets).document(job), "secrets": job["secrets"]}
 
 
 def _withheld(job: Mapping[str, Any], shown: Mapping[str, Any]) -> list[str]:

@@ -8,10 +8,15 @@ from pathlib import Path
 from trainrig.console import hide
 from trainrig.errors import CredentialsMissing
 from trainrig.model.job import Job
+from trainrig.render.job_document import secrets_in
 
 
 def secret_values(job: Job, environ: Mapping[str, str]) -> dict[str, str]:
-    """Name -> value. Raises CredentialsMissing, naming all that cannot be found and never a value."""
+    """Name -> value; from here on no output has one, nor a plain variable that looks like one.
+
+    Raises:
+        CredentialsMissing: naming all that cannot be found, and never a value.
+    """
     values: dict[str, str] = {}
     missing: list[str] = []
     for name, reference in job.secrets.items():
@@ -27,5 +32,5 @@ def secret_values(job: Job, environ: Mapping[str, str]) -> dict[str, str]:
     if missing:
         hint = "export the variable, or write `secrets: {NAME: file:PATH}`"
         raise CredentialsMissing(f"secrets of {job.name} are missing: {', '.join(missing)}", hint=hint)
-    hide(values.values())
+    hide({*values.values(), *secrets_in(job)})
     return values

@@ -12,15 +12,21 @@ from typing import Any
 
 from trainrig.model.clock import iso
 from trainrig.model.job import Job
-from trainrig.render.redact import Redactor
+from trainrig.render.redact import named_secrets, redactor
 
 SCHEMA = "trainrig.job/1"
 
 
 def to_document(job: Job) -> dict[str, Any]:
     """Decimals are strings, times ISO 8601, `secrets` the sorted names alone."""
-    masked: dict[str, Any] = Redactor().document({"schema": SCHEMA, **plain(job)})
+    masked: dict[str, Any] = redactor(secrets_in(job)).document({"schema": SCHEMA, **plain(job)})
     return masked | {"secrets": sorted(job.secrets)}
+
+
+def secrets_in(job: Job) -> set[str]:
+    """What a job file holds in clear of secrets: values of `secrets`, and variables that should have been there."""
+    written = {reference for reference in job.secrets.values() if reference.startswith("value:")}
+    return {reference.removeprefix("value:") for reference in written} | named_secrets(job.env)
 
 
 def plain(value: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 MASK = "***"
 MIN_LENGTH = 4  # a shorter value would take ordinary words out of every text
+MIN_NAMED_LENGTH = 8  # of a value of which only the name of its variable says that it is a secret
 
 # Key names that always hold a secret; `token_count` and `key_name` do not.
 _KEY = re.compile(
@@ -52,7 +53,7 @@ _MARKS = (
 _URL_PASSWORD = re.compile(r"(?<=://)([^/\s:@]+):([^/\s@]+)(?=@)")
 _ASSIGNED = re.compile(
     r"""(?P<key>[\w-]*(?:secret|password|passwd|token|access_?key|private_?key|api_?key)["']?\s*[=:]\s*["']?)"""
-    r"""(?P<value>[^\s"',;&]{8,})""",
+    r"""(?P<value>(?!env:|file:)[^\s"',;&]{8,})""",
     re.IGNORECASE,
 )
 _BEARER = re.compile(r"(?<=[Bb]earer )[\w.~+/=-]{8,}")
@@ -95,6 +96,17 @@ class Redactor:
                 forms |= {value, _in_url(raw), json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
                 forms.add(base64.b64encode(raw).decode().rstrip("="))
         return sorted(forms, key=len, reverse=True)
+
+
+def named_secrets(variables: Mapping[str, str]) -> set[str]:
+    """The values of variables whose names or shapes say that they are secret; not the short ones, which may be words
+    of any text, nor a path, which is where a secret lies."""
+    shown = redactor(()).document(variables)
+    return {
+        value
+        for name, value in variables.items()
+        if shown[name] == MASK and len(value) >= MIN_NAMED_LENGTH and not value.startswith(("/", "~"))
+    }
 
 
 def redactor(values: Iterable[str]) -> Redactor:

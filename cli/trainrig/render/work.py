@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from trainrig.model.job import Job
+from trainrig.render.job_document import secrets_in
 from trainrig.render.redact import redactor
 from trainrig.render.request import RigRequest
 
 
 def work(job: Job, request: RigRequest) -> dict[str, str]:
     """In the order in which it is read. Without secrets: of them the names, and where each is found."""
-    clean = redactor(())
+    clean = redactor(secrets_in(job))
     shown = {name: clean.text(text) for name, text in _commands(job)}
     variables = clean.document(dict(sorted(job.env.items())))
     shown |= {f"variable {name}": value for name, value in variables.items()}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trainrig.render.redact import MASK, redactor
+from trainrig.render.redact import MASK, named_secrets, redactor
 
 SECRET = 'p4ss"w/rd+1'
 
@@ -91,3 +91,15 @@ def test_in_a_document_the_key_decides_too() -> None:
         "note": f"uses {MASK}",
         "n": 3,
     }
+
+
+def test_where_a_secret_is_found_is_none() -> None:
+    assert (
+        redactor(()).text("write C_TOKEN: env:C_TOKEN, or file:~/c-token")
+        == "write C_TOKEN: env:C_TOKEN, or file:~/c-token"
+    )
+
+
+def test_values_of_variables_that_are_named_like_secrets_and_not_every_word() -> None:
+    variables = {"DB_PASSWORD": "hunter2-hunter2", "USE_TOKEN": "true", "SSH_PASSWORD": "/run/secrets/x", "LR": "0.1"}
+    assert named_secrets(variables) == {"hunter2-hunter2"}
