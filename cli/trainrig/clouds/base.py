@@ -167,6 +167,17 @@ class StoreModule(Protocol):
         lies in where its name alone does not find it (Azure: the storage account)."""
         ...
 
+    def access(
+        self, account: Account, holder: str | None, name: str, *, region: str | None, endpoint: str | None
+    ) -> str:
+        """What these credentials may do with a bucket, found out without changing anything. `endpoint` is another
+        server that speaks S3.
+
+        Raises:
+            RigError: the bucket is not there, or may not be used; the hint mends it.
+        """
+        ...
+
 
 class HostKeysModule(Protocol):
     """clouds/<name>/host_keys.py: only where the Terraform module cannot know a node's SSH host key."""

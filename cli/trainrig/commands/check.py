@@ -16,9 +16,10 @@ def command(
     env: Env = None,
     output: Format = OutputFormat.TEXT,
 ) -> None:
-    """Looks at this machine and asks each cloud of the environment, or of all, with a real call. Changes nothing.
+    """Looks at this machine and asks each cloud of the environment, or of all, with a real call; with --env, also the
+    buckets for checkpoints and state. Changes nothing.
 
-    Exit code 4: a tool is missing, no cloud is enabled, or one that --cloud names is not.
+    Exit code 4: a tool or a bucket is missing, no cloud is enabled, or one that --cloud names is not.
     """
     from trainrig.console import Console
     from trainrig.errors import PreflightFailed
@@ -26,7 +27,8 @@ def command(
     from trainrig.lifecycle.load_job import find_environment
     from trainrig.reports import check_report
 
-    found = check.check(check.accounts(find_environment(env) if env else None, cloud or ()))
+    environment = find_environment(env) if env else None
+    found = check.check(check.accounts(environment, cloud or ()), environment)
     console = Console(format=output.value)
     if output is OutputFormat.JSON:
         console.document(check_report.document(found))

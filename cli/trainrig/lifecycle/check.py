@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from trainrig.clouds import registry
 from trainrig.clouds.base import Account
 from trainrig.errors import RigError, UsageError
+from trainrig.lifecycle.check_buckets import bucket_checks
 from trainrig.model.environment import Environment
 from trainrig.model.readiness import Check, CloudChecks, Readiness
 from trainrig.tools import present
@@ -33,37 +35,57 @@ def accounts(environment: Environment | None, clouds: Sequence[str]) -> list[Acc
     return [a for a in found if not clouds or a.cloud in clouds]
 
 
-def check(wanted: Sequence[Account], *, patience_seconds: float = PATIENCE_SECONDS) -> Readiness:
-    """Clouds are asked in threads that nobody waits for longer than `patience_seconds`: an SDK that hangs on a dead
-    network holds up neither the others nor us."""
-    lines: dict[str, list[Check]] = {account.cloud: [] for account in wanted}
-    threads = [
-        threading.Thread(target=_ask, args=(account, lines[account.cloud]), daemon=True, name=account.cloud)
-        for account in wanted
-    ]
-    until = time.monotonic() + patience_seconds
-    for thread in threads:
-        thread.start()
+def check(
+    wanted: Sequence[Account], environment: Environment | None = None, *, patience_seconds: float = PATIENCE_SECONDS
+) -> Readiness:
+    """The clouds of `wanted`, and the buckets that the environment names in them or on this machine.
+
+    Each is asked in a thread that nobody waits for longer than `patience_seconds`: an SDK that hangs on a dead network
+    holds up neither the others nor us.
+    """
+    clouds = [_Asked(partial(_cloud, account), patience_seconds) for account in wanted]
+    buckets = [_Asked(ask, patience_seconds) for ask in (bucket_checks(environment, wanted) if environment else ())]
     tools = tuple(present.checks())
-    clouds = []
-    for account, thread in zip(wanted, threads, strict=True):
-        thread.join(max(until - time.monotonic(), 0))
-        seen = tuple(lines[account.cloud])
-        if thread.is_alive():
-            late = f"no answer within {patience_seconds:g} s: is there a network?"
-            seen = (*seen, Check(name="network", status="fail", detail=late, mend="check the network and any proxy"))
-        clouds.append(CloudChecks(cloud=account.cloud, title=registry.facts(account.cloud).title, checks=seen))
-    return Readiness(tools=tools, clouds=tuple(clouds))
+    return Readiness(
+        tools=tools,
+        clouds=tuple(
+            CloudChecks(cloud=a.cloud, title=registry.facts(a.cloud).title, checks=asked.answers())
+            for a, asked in zip(wanted, clouds, strict=True)
+        ),
+        buckets=tuple(line for asked in buckets for line in asked.answers()),
+    )
 
 
-def _ask(account: Account, seen: list[Check]) -> None:
+class _Asked:
+    """Checks that are made in a thread; those that are known count, also when the next one hangs."""
+
+    def __init__(self, ask: Callable[[], Iterable[Check]], patience_seconds: float) -> None:
+        self._seen: list[Check] = []
+        self._patience_seconds = patience_seconds
+        self._until = time.monotonic() + patience_seconds
+        self._thread = threading.Thread(target=self._run, args=(ask,), daemon=True)
+        self._thread.start()
+
+    def answers(self) -> tuple[Check, ...]:
+        self._thread.join(max(self._until - time.monotonic(), 0))
+        seen = tuple(self._seen)
+        if not self._thread.is_alive():
+            return seen
+        late = f"no answer within {self._patience_seconds:g} s: is there a network?"
+        return (*seen, Check(name="network", status="fail", detail=late, mend="check the network and any proxy"))
+
+    def _run(self, ask: Callable[[], Iterable[Check]]) -> None:
+        try:
+            for line in ask():
+                self._seen.append(line)
+        except RigError as error:
+            self._seen.append(Check(name="sdk", status="fail", detail=error.message, mend=error.hint))
+        except Exception as error:  # noqa: BLE001 - a thread's exception would be lost, and the cloud would look enabled
+            detail = f"internal error: {type(error).__name__}: {error}"
+            self._seen.append(Check(name="check", status="fail", detail=detail))
+
+
+def _cloud(account: Account) -> Iterable[Check]:
     if not registry.has(account.cloud, "checks"):
-        seen.append(Check(name="check", status="fail", detail="trainrig has no checks for this cloud yet"))
-        return
-    try:
-        for line in registry.checks(account.cloud).checks(account):
-            seen.append(line)  # noqa: PERF402 - each line is there when it is known, also when the next one hangs
-    except RigError as error:
-        seen.append(Check(name="sdk", status="fail", detail=error.message, mend=error.hint))
-    except Exception as error:  # noqa: BLE001 - a thread's exception would be lost, and the cloud would look enabled
-        seen.append(Check(name="check", status="fail", detail=f"internal error: {type(error).__name__}: {error}"))
+        return (Check(name="check", status="fail", detail="trainrig has no checks for this cloud yet"),)
+    return registry.checks(account.cloud).checks(account)

@@ -34,8 +34,10 @@ class CloudChecks:
 class Readiness:
     tools: tuple[Check, ...]
     clouds: tuple[CloudChecks, ...]
+    buckets: tuple[Check, ...] = ()  # of the environment: for checkpoints, for Terraform's state
 
     @property
     def ready(self) -> bool:
-        """All tools are there and at least one cloud is enabled."""
-        return all(t.status != "fail" for t in self.tools) and any(c.failure is None for c in self.clouds)
+        """All tools and buckets are there and at least one cloud is enabled."""
+        here = all(c.status != "fail" for c in (*self.tools, *self.buckets))
+        return here and any(c.failure is None for c in self.clouds)

@@ -34,8 +34,7 @@ class Store:
 
     @property
     def url(self) -> str:
-        scheme = next(s for s, cloud in _CLOUD_OF_SCHEME.items() if cloud == self.cloud)
-        return f"{scheme}://{'/'.join(filter(None, (self.holder, self.name)))}"
+        return _url(self.cloud, self.holder, self.name)
 
     def tfvars(self, *, delete_data: bool) -> dict[str, Any]:
         """Inputs of terraform/modules/checkpoint_store/<cloud>, and of its root."""
@@ -49,16 +48,65 @@ class Store:
         return values | {"account": dict(self.account)}
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bucket:
+    """A bucket that an environment names, whoever made it. `endpoint` is another server that speaks S3."""
+
+    cloud: str
+    name: str
+    holder: str | None
+    purposes: tuple[str, ...]
+    region: str | None = None
+    endpoint: str | None = None
+
+    @property
+    def url(self) -> str:
+        return _url(self.cloud, self.holder, self.name)
+
+
+def _url(cloud: str, holder: str | None, name: str) -> str:
+    scheme = next(s for s, its_cloud in _CLOUD_OF_SCHEME.items() if its_cloud == cloud)
+    return f"{scheme}://{'/'.join(filter(None, (holder, name)))}"
+
+
+def buckets_of(environment: Environment) -> tuple[Bucket, ...]:
+    """The buckets that an environment names, a bucket with two purposes once.
+
+    Raises:
+        EnvironmentInvalid: a part of a name is missing.
+    """
+    found = []
+    for (cloud, holder, name), purposes in _wanted(environment).items():
+        settings = environment.state.settings if "state" in purposes else {}
+        found.append(
+            Bucket(
+                cloud=cloud,
+                name=name,
+                holder=holder,
+                purposes=tuple(purposes),
+                region=settings.get("region"),
+                endpoint=settings.get("endpoint"),
+            )
+        )
+    return tuple(found)
+
+
+def _wanted(environment: Environment) -> dict[tuple[str, str | None, str], list[str]]:
+    """(cloud, holder, name) -> purposes."""
+    wanted: dict[tuple[str, str | None, str], list[str]] = {}
+    for purpose, place in (("checkpoints", _checkpoints(environment)), ("state", _state(environment))):
+        if place is not None:
+            wanted.setdefault(place, []).append(purpose)
+    return wanted
+
+
 def stores_of(environment: Environment, region: str | None = None) -> tuple[Store, ...]:
     """The buckets to make, one each, a bucket with two purposes once. `region` serves where the environment has none.
 
     Raises:
         EnvironmentInvalid: it names no bucket, or does not say where one is to lie.
     """
-    wanted: dict[tuple[str, str | None, str], list[str]] = {}
-    for purpose, place in (("checkpoints", _checkpoints(environment)), ("state", _state(environment))):
-        if place is not None:
-            wanted.setdefault(place, []).append(purpose)
+    wanted = _wanted(environment)
     if not wanted:
         raise EnvironmentInvalid(
             f"environment {environment.name} names no bucket",

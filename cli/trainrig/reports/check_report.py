@@ -26,6 +26,7 @@ def document(readiness: Readiness) -> dict[str, Any]:
             }
             for c in readiness.clouds
         ],
+        "buckets": [_check(b) for b in readiness.buckets],
     }
 
 
@@ -38,6 +39,8 @@ def text(readiness: Readiness) -> str:
     for c in readiness.clouds:
         lines += ["", f"{c.title} ({c.cloud}): {'enabled' if c.failure is None else 'disabled'}"]
         lines += [line for check in c.checks for line in _lines(check)]
+    if readiness.buckets:
+        lines += ["", "buckets", *(line for b in readiness.buckets for line in _lines(b))]
     return "\n".join(lines)
 
 

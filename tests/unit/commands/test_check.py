@@ -22,7 +22,7 @@ DISABLED = CloudChecks(
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Readiness]:
     value = {"is": Readiness(tools=(TERRAFORM,), clouds=(DISABLED, ENABLED))}
-    monkeypatch.setattr(check, "check", lambda _accounts: value["is"])
+    monkeypatch.setattr(check, "check", lambda _accounts, _environment: value["is"])
     return value
 
 
@@ -61,3 +61,14 @@ def test_a_missing_tool_or_no_cloud_at_all_fails(found: dict[str, Readiness]) ->
     missing = Check(name="ssh", status="fail", detail="not on PATH")
     found["is"] = Readiness(tools=(TERRAFORM, missing), clouds=(ENABLED,))
     assert app.run(["check"]) == 4
+
+
+def test_a_bucket_that_is_missing_fails(found: dict[str, Readiness], capsys: pytest.CaptureFixture[str]) -> None:
+    bucket = Check(name="state: s3://b", status="fail", detail="there is no bucket b", mend="trainrig store apply")
+    found["is"] = Readiness(tools=(TERRAFORM,), clouds=(ENABLED,), buckets=(bucket,))
+    assert app.run(["check", "--format", "json"]) == 4
+    assert json.loads(capsys.readouterr().out)["buckets"][0]["mend"] == "trainrig store apply"
+    assert app.run(["check"]) == 4
+    assert capsys.readouterr().out.endswith(
+        "\nbuckets\n  FAIL  state: s3://b: there is no bucket b\n        mend: trainrig store apply\n"
+    )

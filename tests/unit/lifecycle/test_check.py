@@ -3,14 +3,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from trainrig.clouds import registry
 from trainrig.clouds.base import Account
-from trainrig.errors import NotBuilt, UsageError
+from trainrig.errors import NotBuilt, PreflightFailed, UsageError
 from trainrig.lifecycle import check
-from trainrig.model.environment import CloudPolicy, Environment
+from trainrig.model.environment import CloudPolicy, Environment, StateBackend
 from trainrig.model.readiness import Check
 from trainrig.tools import present
 
@@ -97,3 +99,71 @@ def test_a_cloud_without_checks_is_not_taken_for_enabled(clouds: dict[str, Modul
     (nebius,) = check.check([Account(cloud="nebius")]).clouds
     assert nebius.failure is not None
     assert nebius.failure.detail == "trainrig has no checks for this cloud yet"
+
+
+class Buckets:
+    """Stands for clouds/<cloud>/store.py."""
+
+    def __init__(self, *missing: str) -> None:
+        self.missing = missing
+        self.asked: list[tuple[object, ...]] = []
+
+    def access(
+        self, account: Account, holder: str | None, name: str, *, region: str | None, endpoint: str | None
+    ) -> str:
+        self.asked.append((account.settings, holder, name, region, endpoint))
+        if name in self.missing:
+            raise PreflightFailed(f"there is no bucket {name}", hint="trainrig store apply")
+        return "read and write"
+
+
+def team(**changes: Any) -> Environment:
+    clouds = (CloudPolicy(cloud="aws", account={"profile": "p"}), CloudPolicy(cloud="gcp"))
+    return Environment(name="team", clouds=clouds, **changes)
+
+
+@pytest.fixture
+def buckets(clouds: dict[str, Module], monkeypatch: pytest.MonkeyPatch) -> Buckets:
+    clouds["aws"] = clouds["gcp"] = Module(lambda: iter([FINE]))
+    found = Buckets("gone")
+    monkeypatch.setattr(registry, "store", lambda _cloud: found)
+    return found
+
+
+def test_the_buckets_of_the_environment_are_looked_at(buckets: Buckets) -> None:
+    state = StateBackend(kind="s3", settings={"bucket": "gone", "region": "us-west-2", "endpoint": "http://s3"})
+    environment = team(checkpoint_store="gs://ckpt/llm", state=state)
+
+    found = check.check(check.accounts(environment, ()), environment)
+
+    assert sorted(buckets.asked, key=repr) == [
+        ({"profile": "p"}, None, "gone", "us-west-2", "http://s3"),
+        ({}, None, "ckpt", None, None),
+    ]
+    assert found.buckets == (
+        Check(name="checkpoints: gs://ckpt", status="pass", detail="read and write"),
+        Check(
+            name="state: s3://gone",
+            status="fail",
+            detail="there is no bucket gone",
+            mend="trainrig store apply --env team",
+        ),
+    )
+    assert not found.ready
+
+
+def test_only_buckets_of_the_clouds_that_are_asked_for(buckets: Buckets) -> None:
+    environment = team(checkpoint_store="gs://gone/llm", state=StateBackend(kind="s3", settings={"bucket": "tf"}))
+    found = check.check(check.accounts(environment, ["aws"]), environment)
+    assert [b.name for b in found.buckets] == ["state: s3://tf"]
+    assert found.ready
+
+
+@pytest.mark.parametrize(("path", "status"), [("new/deep", "pass"), ("file/below", "fail")])
+def test_a_folder_for_checkpoints_must_be_one_that_can_be_made(
+    buckets: Buckets, tmp_path: Path, path: str, status: str
+) -> None:
+    (tmp_path / "file").touch()
+    environment = team(checkpoint_store=f"file://{tmp_path}/{path}")
+    (line,) = check.check(check.accounts(environment, ()), environment).buckets
+    assert line.status == status

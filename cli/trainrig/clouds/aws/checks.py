@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 from trainrig.clouds import checking
+from trainrig.clouds.aws import simulate
 from trainrig.clouds.aws.permissions import CHANGE, IDENTITY, LOOK
 from trainrig.clouds.aws.quota import quotas
 from trainrig.clouds.aws.session import HOME_REGION, client, translated
@@ -46,7 +45,7 @@ def checks(account: Account) -> Iterator[Check]:
 
 
 def permissions(account: Account, arn: str) -> Check:
-    source = principal(arn)
+    source = simulate.principal(arn)
     if source is None:
         return Check(
             name="permissions", status="skip", detail="cannot be simulated for the root user or a federated one"
@@ -65,14 +64,6 @@ def permissions(account: Account, arn: str) -> Check:
     return checking.permissions(missing, len((*LOOK, *CHANGE, *IDENTITY)), POLICY)
 
 
-def principal(arn: str) -> str | None:
-    """The user or role whose policies count: a session's role. The path of a role is not in a session's ARN."""
-    session = re.fullmatch(r"arn:([\w-]+):sts::(\d+):assumed-role/([^/]+)/.+", arn)
-    if session:
-        return f"arn:{session[1]}:iam::{session[2]}:role/{session[3]}"
-    return arn if re.fullmatch(r"arn:[\w-]+:iam::\d+:(user|role)/.+", arn) else None
-
-
 def denied(account: Account, source: str) -> list[str]:
     """Rights on roles and profiles are asked for where they are needed: a policy that limits them to /trainrig/, as it
     should, denies them everywhere else."""
@@ -81,24 +72,15 @@ def denied(account: Account, source: str) -> list[str]:
     profile = tuple(n for n in IDENTITY if n.endswith("InstanceProfile"))
     role = tuple(n for n in IDENTITY if n not in profile)
     with translated(account):
-        iam = client(account, "iam")
-        if ":role/" in source:
-            source = iam.get_role(RoleName=source.rpartition("/")[2])["Role"]["Arn"]
-        return [
-            *_simulated(iam, source, (*LOOK, *CHANGE), "*"),
-            *_simulated(iam, source, role, f"{home}:role/trainrig/tr-check"),
-            *_simulated(iam, source, profile, f"{home}:instance-profile/trainrig/tr-check"),
-        ]
-
-
-def _simulated(iam: Any, source: str, names: Sequence[str], resource: str) -> Iterator[str]:
-    """Those that are not allowed."""
-    pages = iam.get_paginator("simulate_principal_policy").paginate(
-        PolicySourceArn=source, ActionNames=list(names), ResourceArns=[resource]
-    )
-    for result in (r for page in pages for r in page["EvaluationResults"]):
-        if result["EvalDecision"] != "allowed":
-            yield result["EvalActionName"]
+        return simulate.denied(
+            account,
+            source,
+            [
+                ((*LOOK, *CHANGE), "*"),
+                (role, f"{home}:role/trainrig/tr-check"),
+                (profile, f"{home}:instance-profile/trainrig/tr-check"),
+            ],
+        )
 
 
 def gpu_quota(account: Account) -> Check:

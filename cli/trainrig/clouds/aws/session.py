@@ -53,17 +53,18 @@ Lender = tuple[str | None, str | None, int]  # profile, role, and which LENT_SEC
 _LOCK = threading.Lock()  # a session is not safe to make clients from in several threads; the clients themselves are
 
 
-def client(account: Account, service: str, region: str = HOME_REGION) -> Any:
+def client(account: Account, service: str, region: str = HOME_REGION, endpoint: str | None = None) -> Any:
     """A client of one service in one region, for the profile that the account names (else the chain's own), in the
-    role that it names."""
+    role that it names. `endpoint` is another server than AWS's own."""
     lender = (account.settings.get("profile"), account.settings.get("role_arn"), int(time.monotonic() // LENT_SECONDS))
     with translated(account), _LOCK:
-        return _client(lender, service, region)
+        return _client(lender, service, region, endpoint)
 
 
 @lru_cache(maxsize=128)
-def _client(lender: Lender, service: str, region: str) -> Any:
-    return _session(lender).client(service, region_name=region, config=PATIENCE)  # type: ignore[call-overload]
+def _client(lender: Lender, service: str, region: str, endpoint: str | None) -> Any:
+    found: Any = _session(lender).client  # its overloads name every service
+    return found(service, region_name=region, endpoint_url=endpoint, config=PATIENCE)
 
 
 @lru_cache(maxsize=8)

@@ -10,13 +10,14 @@ from moto.iam.responses import IamResponse
 
 from support.loopback import Loopback
 from trainrig.clouds.aws import checks as aws_checks
+from trainrig.clouds.aws import simulate
 from trainrig.clouds.aws.permissions import CHANGE, IDENTITY, LOOK
 from trainrig.clouds.base import Account
 from trainrig.errors import CommandFailed, CredentialsMissing, PreflightFailed
 from trainrig.model.readiness import Check
 
 
-def simulate(monkeypatch: pytest.MonkeyPatch, denied: Collection[str] = ()) -> None:
+def allow(monkeypatch: pytest.MonkeyPatch, denied: Collection[str] = ()) -> None:
     """moto does not have it: every action is allowed but the denied ones, and rights on roles only below /trainrig/."""
 
     def answer(self: Any) -> ActionResult:
@@ -47,7 +48,7 @@ def quotas(loopback: Loopback) -> dict[str, float]:
 @pytest.fixture
 def user(account: Account, monkeypatch: pytest.MonkeyPatch) -> Account:
     """An account whose credentials are a user's: moto's own caller is one that cannot be simulated."""
-    monkeypatch.setattr(aws_checks, "principal", lambda _arn: "arn:aws:iam::123456789012:user/ada")
+    monkeypatch.setattr(simulate, "principal", lambda _arn: "arn:aws:iam::123456789012:user/ada")
     return account
 
 
@@ -56,7 +57,7 @@ def by_name(account: Account) -> dict[str, Check]:
 
 
 def test_everything_is_there(user: Account, quotas: dict[str, float], monkeypatch: pytest.MonkeyPatch) -> None:
-    simulate(monkeypatch)
+    allow(monkeypatch)
     found = by_name(user)
     assert {c.status for c in found.values()} == {"pass"}
     assert "123456789012" in found["identity"].detail
@@ -67,7 +68,7 @@ def test_everything_is_there(user: Account, quotas: dict[str, float], monkeypatc
 def test_missing_permissions_are_named(
     user: Account, quotas: dict[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    simulate(monkeypatch, denied={"ec2:RunInstances", "iam:PassRole"})
+    allow(monkeypatch, denied={"ec2:RunInstances", "iam:PassRole"})
     found = by_name(user)["permissions"]
     assert (found.status, found.detail) == ("fail", "missing: ec2:RunInstances, iam:PassRole")
     assert "docs/clouds.md#aws" in found.mend
@@ -76,7 +77,7 @@ def test_missing_permissions_are_named(
 def test_no_gpu_quota_anywhere_says_how_to_ask(
     user: Account, quotas: dict[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    simulate(monkeypatch)
+    allow(monkeypatch)
     quotas.clear()
     found = by_name(user)["GPU quota"]
     assert (found.status, found.detail) == ("fail", "0 for every GPU family in us-east-1")
@@ -125,4 +126,4 @@ def test_a_simulation_that_is_not_allowed_is_no_verdict(account: Account, monkey
     ],
 )
 def test_whose_policies_count(arn: str, expected: str | None) -> None:
-    assert aws_checks.principal(arn) == expected
+    assert simulate.principal(arn) == expected
