@@ -17,6 +17,10 @@ def command(
         list[str] | None, typer.Argument(metavar="[-- CMD...]", help="A command instead of a shell.")
     ] = None,
     rank: Annotated[int, typer.Option("--rank", help="Which node.")] = 0,
+    forward: Annotated[
+        list[int] | None,
+        typer.Option("--forward", metavar="PORT", min=1, max=65535, help="Bring a port of the job here. Repeatable."),
+    ] = None,
 ) -> None:
     """With the rig's own key, and only to the host key that the node was made with.
 
@@ -25,6 +29,8 @@ def command(
       trainrig ssh hello
 
       trainrig ssh hello --rank 1 -- nvidia-smi -L
+
+      trainrig ssh hello --forward 8888
     """
     import os
     import shlex
@@ -35,6 +41,6 @@ def command(
     from trainrig.tools import proc
 
     with opened(find_environment(None)) as context:
-        argv = way_in(context, rig, rank)
+        argv = way_in(context, rig, rank, forward or ())
     # The terminal, its signals and the exit code are ssh's from here on.
     os.execv(proc.find(argv[0]), [*argv, *([shlex.join(words)] if words else [])])  # noqa: S606

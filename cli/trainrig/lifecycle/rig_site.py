@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trainrig.errors import RigUnknown
@@ -103,8 +104,9 @@ def verify_rig(context: Context, name: str) -> Evidence:
         ssh.close()
 
 
-def way_in(context: Context, name: str, rank: int) -> list[str]:
-    """The ssh command line that opens a node.
+def way_in(context: Context, name: str, rank: int, forward: Sequence[int] = ()) -> list[str]:
+    """The ssh command line that opens a node. Ports of `forward` are brought here: a job's container has its node's own
+    network.
 
     Raises:
         RigUnknown: there is no such rig, or it has no node of that rank.
@@ -115,4 +117,4 @@ def way_in(context: Context, name: str, rank: int) -> list[str]:
     if node is None:
         raise RigUnknown(f"{rig.name} has no node of rank {rank}", hint=f"it has ranks 0 to {len(nodes) - 1}")
     ssh: Ssh = connect(context.rig_dir(rig.identity).path, nodes)
-    return ssh.argv(node)
+    return ssh.argv(node, *(word for port in forward for word in ("-L", f"localhost:{port}:localhost:{port}")))

@@ -18,6 +18,8 @@ from trainrig.placement import gravity, upload
 from trainrig.placement.quota import QuotaBook
 from trainrig.placement.score import work_hours
 
+_FASTER_DISKS = frozenset({"high", "ultra", "best"})  # than the modules make
+
 
 def of(
     job: Job,
@@ -38,6 +40,8 @@ def of(
         *_quotas(job, candidates, quotas),
         *gravity.notices(job, candidates, costs),
         *_gpu_names(job),
+        *_ports(job),
+        *_disk_tier(job),
     ]
     if candidates:
         found += _lease(job, environment, candidates[0])
@@ -120,6 +124,33 @@ def _gpu_names(job: Job) -> list[Notice]:
         hint = f": did you mean {', '.join(near)}?" if near else ""
         found.append(Notice(code="gpu_unknown", detail=f"no GPU is known by the name {name}{hint}"))
     return found
+
+
+def _ports(job: Job) -> list[Notice]:
+    ports = sorted({port for option in job.options for port in option.ports})
+    if not ports:
+        return []
+    forward = " ".join(f"--forward {port}" for port in ports if "-" not in port) or "--forward PORT"
+    return [
+        Notice(
+            code="ports_not_opened",
+            detail=f"ports {', '.join(ports)} are not opened to the internet: trainrig ssh RIG {forward} brings them "
+            "to this machine",
+        )
+    ]
+
+
+def _disk_tier(job: Job) -> list[Notice]:
+    tiers = sorted({o.disk_tier for o in job.options if o.disk_tier in _FASTER_DISKS})
+    if not tiers:
+        return []
+    return [
+        Notice(
+            code="disk_tier_not_met",
+            detail=f"the boot disk is the cloud's general SSD, and no faster one for disk_tier {' or '.join(tiers)}: "
+            "local_disk asks for a machine with fast disks of its own",
+        )
+    ]
 
 
 def _count(number: int, what: str) -> str:

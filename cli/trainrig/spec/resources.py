@@ -155,7 +155,7 @@ PLAIN_KEYS: Final = (
     Key(
         name="disk_tier",
         form=one_of("low", "medium", "high", "ultra", "best", "none"),
-        meaning="Class of the boot disk",
+        meaning="Met up to `medium`: the boot disk is the cloud's general SSD, which `explain` says of the others",
     ),
     Key(
         name="local_disk",
@@ -175,7 +175,7 @@ PLAIN_KEYS: Final = (
     Key(
         name="ports",
         form=list_of(Form(read=_port, shows="`8080`, `10000-10010`", schema={"type": ["integer", "string"]})),
-        meaning="Ports that are opened",
+        meaning="Not opened to the internet: `trainrig ssh RIG --forward PORT` brings one to this machine",
     ),
     Key(name="labels", form=map_of(LABEL_NAME, STRING), meaning="Labels of all that is made in the cloud"),
     Key(name="autostop", form=_AUTOSTOP, meaning="Always met: a rig is destroyed when its run ends"),

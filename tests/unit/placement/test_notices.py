@@ -54,6 +54,16 @@ def test_a_name_that_no_gpu_has() -> None:
     assert "did you mean A100" in told(options=(wanted,))["gpu_unknown"]
 
 
+def test_keys_that_are_read_and_not_acted_on_are_said() -> None:
+    served = option(ports=("6006", "8000-8010"), disk_tier="best")
+
+    notices = told(options=(served, option(disk_tier="medium")))
+
+    assert notices["ports_not_opened"].startswith("ports 6006, 8000-8010 are not opened to the internet")
+    assert "--forward 6006 brings" in notices["ports_not_opened"]
+    assert "disk_tier best" in notices["disk_tier_not_met"]
+
+
 def test_doubtful_prices_are_counted() -> None:
     zones = [offer("2", zone="a"), offer("8", zone="b"), offer("8.1", zone="c"), offer("30", zone="d")]
 
