@@ -62,6 +62,10 @@ have mmdebstrap || packages+=(mmdebstrap)
 have ssh || packages+=(openssh-client)
 have rsync || packages+=(rsync)
 have git || packages+=(git)
+# The tests start a server of their own; the one that the package starts stays as it is.
+if [ "$EXTRAS" = dev ]; then
+  compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || have initdb || packages+=(postgresql)
+fi
 [ -e /etc/ssl/certs/ca-certificates.crt ] || packages+=(ca-certificates)
 if [ "$(id -u)" != 0 ]; then have newuidmap || packages+=(uidmap); fi
 

@@ -20,6 +20,7 @@ def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "trainrig-home"
     for name in (
         "TRAINRIG_ENV",
+        "TRAINRIG_DATABASE_URL",
         "TF_CLI_CONFIG_FILE",
         "TF_CLI_ARGS",
         "TF_WORKSPACE",

@@ -29,6 +29,24 @@ def cache() -> Path:
     return user_cache_path("trainrig", appauthor=False)
 
 
+def database_url() -> str | None:
+    """`TRAINRIG_DATABASE_URL`: the PostgreSQL that keeps the steps of runs, for several machines; else None.
+
+    Raises:
+        UsageError: it is not the URL of a PostgreSQL.
+    """
+    value = os.environ.get("TRAINRIG_DATABASE_URL")
+    if not value:
+        return None
+    scheme, found, rest = value.partition("://")
+    if not found or scheme not in {"postgresql", "postgres"}:
+        raise UsageError(
+            "TRAINRIG_DATABASE_URL is not the URL of a PostgreSQL",
+            hint="TRAINRIG_DATABASE_URL=postgresql://USER:PASSWORD@HOST:5432/NAME",
+        )
+    return f"postgresql://{rest}"
+
+
 def uplink_mbit() -> Decimal:
     """`TRAINRIG_UPLINK_MBIT`: megabits a second that this machine can upload, else 50.
 

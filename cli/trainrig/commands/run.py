@@ -23,6 +23,9 @@ def command(
     env: options.Env = None,
     overrides: options.Set = None,
     detach: Annotated[bool, typer.Option("--detach", "-d", help="Return once the run is written down.")] = False,
+    queue: Annotated[
+        bool, typer.Option("--queue", help="Put the run on the queue, for the next trainrig worker that has room.")
+    ] = False,
     drill: Annotated[
         bool, typer.Option("--drill", help="Take a node away once, after the first checkpoint, to see it recover.")
     ] = False,
@@ -39,6 +42,8 @@ def command(
     Examples:
 
       trainrig run job.yaml
+
+      trainrig run sweep.yaml --queue
 
       trainrig run --gpu H100:8 --max-cost 40 --timeout 10h -- torchrun train.py
     """
@@ -57,6 +62,9 @@ def command(
             raise typer.Abort
         with console.progress() as observe, run.begun(job, environment, placement, observe, drill=drill) as started:
             console.say(f"run {started.run_id}: trainrig status {job.name}, trainrig destroy {job.name}")
+            if queue:
+                run.enqueue(started)
+                continue
             if detach:
                 run.detach(started)
                 continue

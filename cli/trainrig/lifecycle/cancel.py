@@ -1,10 +1,12 @@
-"""Asks the process that carries out a run to end it."""
+"""Asks the process that carries out a run to end it, or takes a run that waits off the queue."""
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
-from trainrig.errors import RigUnknown
+from trainrig.errors import RigBusy, RigUnknown
+from trainrig.model.rig import RigState
 from trainrig.store import locks
 from trainrig.store.journal import Journal
 from trainrig.store.workdir import RigDir
@@ -19,7 +21,13 @@ def cancel(home: Path, name_or_run_id: str) -> str:
     journal = Journal(home)
     try:
         rig = journal.find(name_or_run_id)
-        if not locks.held(RigDir.of(home, rig.identity).path):
+        directory = RigDir.of(home, rig.identity).path
+        if rig.waits and not rig.clean:
+            with contextlib.suppress(RigBusy), locks.hold(directory, "cancel"):
+                journal.update_details(rig.run_id, cancel=True)
+                journal.set_state(rig.run_id, RigState.DESTROYED, clean=True, reason="cancelled while it waited")
+                return f"{rig.name} (run {rig.run_id}) waited, and will not be begun"
+        if not locks.held(directory):
             raise RigUnknown(
                 f"nobody carries out the run of {rig.name}",
                 hint=f"trainrig destroy {rig.name} removes what is left, trainrig resume {rig.name} goes on with it",

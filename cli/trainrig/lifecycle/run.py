@@ -30,7 +30,6 @@ from trainrig.reports import status_json
 from trainrig.store import locks
 from trainrig.tools import interrupt, proc
 
-DATABASE = "workflows.sqlite"
 LAST_LOG_LINES = 20
 
 
@@ -116,17 +115,25 @@ def carry_out(run: RunContext) -> RunResult:
     # SQLAlchemy and DBOS take half a second to import: only a run pays it.
     from trainrig.lifecycle.run_workflow import running
 
-    url = f"sqlite:///{settings.home() / DATABASE}"
-    with interrupt.handled(), locks.hold(run.rig.path, "run"), running(run, url) as handle:
+    with interrupt.handled(), locks.hold(run.rig.path, "run"), running(run) as handle:
         result = interrupt.Awaited(handle.get_result)
         try:
             ended = result.get()
         except errors.Interrupted:
             run.stop.set()
             interrupt.acknowledge()
+            with run.opened() as context:
+                context.journal.update_details(run.run_id, cancel=True)  # whoever goes on with it ends it too
             run.observe(Progress(phase="destroy", message="interrupted; once more leaves the rest to trainrig destroy"))
             ended = result.get()
     return result_of(run, ended)
+
+
+def enqueue(run: RunContext) -> None:
+    """Puts the run on the queue: see lifecycle/queue.py."""
+    from trainrig.lifecycle import queue
+
+    queue.put(run)
 
 
 def detach(run: RunContext) -> None:

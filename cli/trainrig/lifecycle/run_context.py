@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,15 @@ from trainrig.store.journal import Journal
 from trainrig.store.workdir import RigDir, write_atomic
 
 
+class Left(BaseException):
+    """This process ends, and its runs do not: what was not ended is taken up by another process. Not an Exception,
+    since DBOS would take one for the result of the step."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunContext:
-    """`stop` asks the steps to end early and safely; `observe` hears what happens."""
+    """`stop` asks the steps to end early and safely, and so the run; `leave` asks them to let go of a run that goes on
+    elsewhere; `observe` hears what happens."""
 
     identity: RigIdentity
     job: Job
@@ -35,6 +41,7 @@ class RunContext:
     placement: Placement
     observe: Observer
     stop: threading.Event = field(default_factory=threading.Event)
+    leave: threading.Event = field(default_factory=threading.Event)
 
     @property
     def run_id(self) -> str:
@@ -56,6 +63,16 @@ class RunContext:
     def logs(self) -> Path:
         """One file a rank, kept after the rig is gone."""
         return self.rig.path / "logs"
+
+    def go_on(self) -> None:
+        """Raises Left when this process shall let go of the run."""
+        if self.leave.is_set():
+            raise Left
+
+    def again(self) -> RunContext:
+        """The same run as the journal has it now."""
+        found = load(settings.home(), self.run_id, self.observe)
+        return replace(found, stop=self.stop, leave=self.leave)
 
     def opened(self) -> AbstractContextManager[contexts.Context]:
         """The rig's context for one step: a SQLite connection belongs to the thread that opened it."""
@@ -96,9 +113,10 @@ def load(home: Path, name_or_run_id: str, observe: Observer) -> RunContext:
     """
     journal = Journal(home)
     try:
-        identity = journal.find(name_or_run_id).identity
+        written = journal.find(name_or_run_id)
     finally:
         journal.close()
+    identity = written.identity
     rig = RigDir.of(home, identity)
     try:
         job = json.loads(rig.job.read_text(encoding="utf-8"))
@@ -109,10 +127,14 @@ def load(home: Path, name_or_run_id: str, observe: Observer) -> RunContext:
             f"{identity.name} was not started by trainrig run, or its folder is gone: {error.filename}",
             hint=f"trainrig destroy --run-id {identity.run_id} removes what may be left of it",
         ) from None
+    stop = threading.Event()
+    if written.details.get("cancel"):
+        stop.set()
     return RunContext(
         identity=identity,
         job=build(Job, job),
         environment=build(Environment, environment),
         placement=placement_json.from_document(placement),
         observe=observe,
+        stop=stop,
     )

@@ -26,7 +26,7 @@ def facts(
     hours = run.job.expected_hours or (chosen.expected_hours if chosen and run.job.deadline else None)
     return Facts(
         now=context.now(),
-        started_at=rig.created_at,
+        started_at=rig.begun_at,
         observation=observation,
         job_exit_code=exit_code,
         silent_seconds=60 if observation is Observation.SILENT else 0,
@@ -43,7 +43,7 @@ def facts(
             deadline=run.job.deadline,
             timeout_at=None
             if run.job.timeout_seconds is None
-            else rig.created_at + timedelta(seconds=run.job.timeout_seconds),
+            else rig.begun_at + timedelta(seconds=run.job.timeout_seconds),
             lease_ends=rig.identity.expires_at,
             max_restarts_on_errors=run.job.recovery.max_restarts_on_errors,
             max_recoveries=run.job.recovery.max_recoveries,

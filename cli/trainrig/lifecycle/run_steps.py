@@ -42,6 +42,7 @@ from trainrig.model.offer import Market
 from trainrig.model.rig import RigState
 from trainrig.recovery.decide import decide
 from trainrig.recovery.facts import AskCloud, Fail, Finish, Observation, Replace, RestartJob, Stop
+from trainrig.render.identity import lease_end, lease_seconds
 from trainrig.render.launch import Launch
 from trainrig.store.journal import Attempt
 from trainrig.tools import container
@@ -53,10 +54,24 @@ LAST_WORDS_ROUNDS = 5
 _BEGIN_ANEW = "--set checkpoints.resume=fresh begins anew"
 
 
+def begin(run: RunContext) -> dict[str, Any]:
+    """Takes a run that waited: `begun`; `cancelled` or destroyed while it waited; `refused`: it cannot be done here."""
+    with run.opened() as context:
+        if run.stop.is_set() or context.journal.rig(run.run_id).clean:
+            return {"kind": "cancelled"}
+        try:
+            secret_values(run.job, os.environ)
+        except errors.CredentialsMissing as error:
+            return {"kind": "refused", "error": as_result(error)}
+        lease = lease_seconds(run.job, run.environment)
+        context.journal.begin(run.run_id, lease_end(context.now(), lease))
+    return {"kind": "begun"}
+
+
 def bring_up(run: RunContext, generation: int, market: Market | None) -> dict[str, Any]:
     """A rig of this generation: `up`, `interrupted`, or `refused` with the error."""
     with run.opened() as context:
-        if run.stop.is_set():
+        if run.stop.is_set() or context.journal.rig(run.run_id).clean:  # destroyed while nobody was at it
             return {"kind": "interrupted"}
         try:
             apply.apply(
@@ -140,6 +155,7 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
 
         def tick() -> bool:
             log.flush()
+            run.go_on()
             return run.stop.is_set() or run_facts.cancelled(context, run.run_id)
 
         try:

@@ -3,68 +3,112 @@
 DBOS keeps which step has ended, with its result; after a crash the workflow is played again, and goes on with the step
 that had not ended. Steps are in run_steps.py, and each may be taken twice. Everything that crosses a step is JSON.
 
-The executor's id is the run's own: a process only ever recovers the run that it was told to go on with, so two
-processes on one machine never play the same workflow.
+Whoever plays a workflow holds the lock of its rig's folder meanwhile. That, beside the queues of run_engine.py, keeps
+two processes from working on one run, on one machine or on two that share TRAINRIG_HOME.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from dbos import DBOS, DBOSConfig, SetWorkflowID, WorkflowHandle
+from dbos import DBOS, SetWorkflowID, WorkflowHandle
 
-from trainrig.lifecycle import run_steps
+from trainrig.errors import RigBusy, RigError
+from trainrig.lifecycle import run_engine, run_steps
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.offer import Market
+from trainrig.store import locks
 
-# Raised when the steps or their order change, so that an old run is not played with new steps.
-WORKFLOW_VERSION = "1"
+LOCK_LOOK_SECONDS = 1.0
 
 # DBOS calls functions by name and hands them JSON; what cannot be JSON (who observes, who interrupts) is found here.
 _contexts: dict[str, RunContext] = {}
+_opened = threading.Lock()
+
+# How a queued run ended, or what came in between.
+Ended = Callable[[RunContext, Mapping[str, Any] | RigError], None]
+_open: Callable[[str], RunContext] | None = None
+_ended: Ended = lambda _run, _how: None  # noqa: E731
+
+
+@DBOS.step()
+def _begin(run_id: str) -> dict[str, Any]:
+    return run_steps.begin(_context(run_id))
 
 
 @DBOS.step()
 def _bring_up(run_id: str, generation: int, market: str | None) -> dict[str, Any]:
-    return run_steps.bring_up(_contexts[run_id], generation, Market(market) if market else None)
+    return run_steps.bring_up(_context(run_id), generation, Market(market) if market else None)
 
 
 @DBOS.step()
 def _launch(run_id: str, generation: int) -> dict[str, Any]:
-    return run_steps.launch(_contexts[run_id], generation)
+    return run_steps.launch(_context(run_id), generation)
 
 
 @DBOS.step()
 def _watch(run_id: str, generation: int) -> dict[str, Any]:
-    return run_steps.watch_job(_contexts[run_id], generation)
+    return run_steps.watch_job(_context(run_id), generation)
 
 
 @DBOS.step()
 def _decide(run_id: str, generation: int, seen: Mapping[str, Any]) -> dict[str, Any]:
-    return run_steps.next_step(_contexts[run_id], generation, seen)
+    return run_steps.next_step(_context(run_id), generation, seen)
 
 
 @DBOS.step()
 def _release(run_id: str) -> dict[str, Any]:
-    return run_steps.release_rig(_contexts[run_id])
+    return run_steps.release_rig(_context(run_id))
 
 
 @DBOS.step()
 def _collect(run_id: str) -> dict[str, Any]:
-    return run_steps.collect_results(_contexts[run_id])
+    return run_steps.collect_results(_context(run_id))
 
 
 @DBOS.step()
 def _tear_down(run_id: str) -> dict[str, Any]:
-    return run_steps.tear_down(_contexts[run_id])
+    return run_steps.tear_down(_context(run_id))
 
 
 @DBOS.workflow()
 def run_workflow(run_id: str) -> dict[str, Any]:
-    """Returns `{end, collected, destroyed}`; the job's failure is a result here, not an error."""
+    """Returns `{end, collected, destroyed, generation}`; the job's failure is a result here, not an error."""
+    with _played(run_id):
+        return _run(run_id)
+
+
+@DBOS.workflow()
+def queued_workflow(run_id: str) -> dict[str, Any]:
+    """The same for a run that has waited: its lease and its clock begin when it is taken."""
+    with _played(run_id) as run:
+        try:
+            begun = _begin(run_id)
+            if begun["kind"] == "begun":
+                _contexts[run_id] = run.again()  # with the lease that it has now
+                ended = _run(run_id)
+            else:
+                ended = {"end": begun, "collected": {}, "destroyed": _tear_down(run_id), "generation": 1}
+        except RigError as error:
+            _ended(run, error)
+            raise
+        _ended(run, ended)
+        return ended
+
+
+def _run(run_id: str) -> dict[str, Any]:
+    """A step that raised what it knows no answer to ends the run: nothing that bills is left for somebody to find."""
+    try:
+        return _lived(run_id)
+    except RigError as error:
+        end = {"kind": "refused", "error": run_steps.as_result(error)}
+        return {"end": end, "collected": {}, "destroyed": _tear_down(run_id), "generation": 1}
+
+
+def _lived(run_id: str) -> dict[str, Any]:
     generation, market, up = 1, None, False
     while True:
         seen = {"kind": "up"} if up else _bring_up(run_id, generation, market)
@@ -84,27 +128,82 @@ def run_workflow(run_id: str) -> dict[str, Any]:
             market = action["market"]
         up = action["do"] == "restart"  # the nodes are fine, and the job is started on them again
         generation += 1
-    collected = _collect(run_id) if action["end"].get("alive") else {"outputs": {}}
+    collected = _collect(run_id) if action["end"].get("alive") else {}
     return {"end": action["end"], "collected": collected, "destroyed": _tear_down(run_id), "generation": generation}
 
 
 @contextmanager
-def running(context: RunContext, database_url: str) -> Iterator[WorkflowHandle[dict[str, Any]]]:
-    """Starts the run's workflow, or goes on with it, in threads of this process."""
-    logging.getLogger("dbos").setLevel(logging.CRITICAL)
-    config = DBOSConfig(
-        name="trainrig",
-        system_database_url=database_url,
-        executor_id=f"run-{context.run_id}",
-        application_version=WORKFLOW_VERSION,
-        log_level="CRITICAL",
-    )
+def running(context: RunContext) -> Iterator[WorkflowHandle[dict[str, Any]]]:
+    """Starts the run's workflow, or goes on with it, in threads of this process, which holds the rig's lock.
+
+    Raises:
+        PreflightFailed: the database does not answer.
+        StateTooNew: another version of trainrig began it.
+    """
+    executor = run_engine.executor_id(f"run-{context.run_id}")
     _contexts[context.run_id] = context
-    DBOS(config=config)
-    DBOS.launch()
     try:
-        with SetWorkflowID(context.run_id):
-            yield DBOS.start_workflow(run_workflow, context.run_id)
+        with run_engine.launched(executor):
+            if DBOS.get_workflow_status(context.run_id) is None:
+                with SetWorkflowID(context.run_id):
+                    yield DBOS.start_workflow(run_workflow, context.run_id)
+            else:
+                with run_engine.own_queue(executor):
+                    yield run_engine.take(context.run_id, executor)
     finally:
-        DBOS.destroy()
-        del _contexts[context.run_id]
+        _contexts.pop(context.run_id, None)
+
+
+@contextmanager
+def serving(opener: Callable[[str], RunContext], ended: Ended) -> Iterator[None]:
+    """Lets workflows find the runs that they are of by `opener`; `ended` hears how each queued one ended."""
+    global _open, _ended
+    before = _open, _ended
+    _open, _ended = opener, ended
+    try:
+        yield
+    finally:
+        _open, _ended = before
+
+
+def playing() -> bool:
+    """Whether a workflow is played in this process, or waits for its rig's lock."""
+    return bool(_contexts)
+
+
+@contextmanager
+def _played(run_id: str) -> Iterator[RunContext]:
+    with _opened:
+        given = run_id in _contexts
+        if not given:
+            if _open is None:
+                raise RigError(f"run {run_id} is not one that this process was given")
+            _contexts[run_id] = _open(run_id)
+    run = _contexts[run_id]
+    try:
+        with _alone(run):
+            yield run
+    finally:
+        if not given:
+            _contexts.pop(run_id, None)
+
+
+@contextmanager
+def _alone(run: RunContext) -> Iterator[None]:
+    """The rig's lock. Whoever has it has begun to let go of the run, or has ended it; then what is left is little."""
+    with ExitStack() as held:
+        while True:
+            run.go_on()
+            try:
+                held.enter_context(locks.hold(run.rig.path, "run", wait_seconds=LOCK_LOOK_SECONDS))
+                break
+            except RigBusy:
+                continue
+        yield
+
+
+def _context(run_id: str) -> RunContext:
+    """Asked once before each step: a process that is about to end begins no further one."""
+    run = _contexts[run_id]
+    run.go_on()
+    return run

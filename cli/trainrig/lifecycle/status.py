@@ -51,6 +51,8 @@ def _truth(context: Context, rig: Rig, attempts: Sequence[Attempt], *, busy: boo
     """The state, and what must be said about it."""
     if rig.clean or busy:
         return rig.state, []
+    if rig.waits:
+        return rig.state, ["waits on the queue for a trainrig worker"]
     notes = [
         f"{a.generation}-{a.number}: something of it may be left" for a in attempts if a.state is AttemptState.UNSURE
     ]
@@ -61,7 +63,7 @@ def _truth(context: Context, rig: Rig, attempts: Sequence[Attempt], *, busy: boo
         notes.append(f"interrupted while {rig.state}; what was created may exist: trainrig destroy {rig.name}")
         return RigState.FAILED, notes
     if rig.state in RUNNING and rig.details.get("verb") == "run":
-        notes.append(f"its run was interrupted: trainrig resume {rig.name} goes on with it")
+        notes.append(f"its run was interrupted: trainrig resume {rig.name}, or a trainrig worker, goes on with it")
     if rig.state is RigState.FAILED:
         notes.append(f"something of it may be left: trainrig destroy {rig.name}")
     return rig.state, notes

@@ -18,21 +18,24 @@ def identity_of(job: Job, environment: Environment, *, owner: str, now: datetime
     Without `run_id` it is made of the job itself: two renders of one job name the same resources, and the second of two
     applies is refused by the cloud. `run` and `apply` take a new one each time.
     """
-    lease = min(job.lease_seconds or environment.lease_seconds, environment.max_lease_seconds)
     return RigIdentity(
         name=job.name,
         run_id=run_id or stable_run_id(job, environment, owner),
         owner=owner,
         project=environment.project,
         environment=environment.name,
-        expires_at=lease_end(now, lease),
+        expires_at=lease_end(now, lease_seconds(job, environment)),
         labels={**environment.labels, **{k: v for option in job.options for k, v in option.labels.items()}},
     )
 
 
-def lease_end(now: datetime, lease_seconds: int) -> datetime:
+def lease_seconds(job: Job, environment: Environment) -> int:
+    return min(job.lease_seconds or environment.lease_seconds, environment.max_lease_seconds)
+
+
+def lease_end(now: datetime, seconds: int) -> datetime:
     """The full hour at or after the end of a lease that begins now."""
-    ends = now + timedelta(seconds=lease_seconds)
+    ends = now + timedelta(seconds=seconds)
     hour = ends.replace(minute=0, second=0, microsecond=0)
     return hour if hour == ends else hour + timedelta(hours=1)
 

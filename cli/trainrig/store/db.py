@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trainrig.errors import PreflightFailed, StateTooNew
+from trainrig.store.filesystem import shared_by_machines
 
 FILE = "trainrig.db"
 BUSY_SECONDS = 30
@@ -110,7 +111,8 @@ def connect(home: Path) -> sqlite3.Connection:
 
 
 def _prepare(db: sqlite3.Connection, path: Path) -> None:
-    db.execute("PRAGMA journal_mode = WAL")
+    # A write-ahead log is shared memory: machines that share the folder need the older journal, and its plain locks.
+    db.execute(f"PRAGMA journal_mode = {'DELETE' if shared_by_machines(path.parent) else 'WAL'}")
     db.execute("PRAGMA synchronous = FULL")  # an intent must be on disk before the cloud hears of it
     db.execute("PRAGMA foreign_keys = ON")
     if _version(db) < len(MIGRATIONS):

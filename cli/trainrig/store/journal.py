@@ -68,6 +68,17 @@ class Rig:
     details: Mapping[str, Any]  # what its verbs keep: job name, digests, the price ceiling
 
     @property
+    def waits(self) -> bool:
+        """Its run is on the queue, and no worker has begun it."""
+        return bool(self.details.get("queued")) and self.details.get("begun_at") is None
+
+    @property
+    def begun_at(self) -> datetime:
+        """When its run was taken from the queue; for all others, when they were written down."""
+        at = self.details.get("begun_at")
+        return self.created_at if at is None else _moment(at)
+
+    @property
     def name(self) -> str:
         return self.identity.name
 
@@ -162,6 +173,18 @@ class Journal:
         with db.transaction(self.db):
             self.db.execute("UPDATE rigs SET expires_at = ? WHERE run_id = ?", (_seconds(expires_at), run_id))
             self._append(run_id, "expiry", {"expires_at": _seconds(expires_at)})
+
+    def begin(self, run_id: str, expires_at: datetime) -> None:
+        """A run that waited is taken: its lease ends then, and its clock starts now. Beginning twice is once."""
+        with db.transaction(self.db):
+            now = _seconds(self._now())
+            taken = self.db.execute(
+                "UPDATE rigs SET expires_at = ?, details = json_patch(details, ?)"
+                " WHERE run_id = ? AND json_extract(details, '$.begun_at') IS NULL",
+                (_seconds(expires_at), json.dumps({"begun_at": now}), run_id),
+            )
+            if taken.rowcount:
+                self._append(run_id, "begun", {"expires_at": _seconds(expires_at)})
 
     def update_details(self, run_id: str, **details: Any) -> None:
         with db.transaction(self.db):

@@ -32,6 +32,18 @@ def push(ssh: Ssh, node: Node, source: Path, target: str, *, ignore: bool = Fals
         _rsync(ssh, node, [*options, str(source), _remote(node, target)])
 
 
+def copy(source: Path, folder: Path, *, ignore: bool = False) -> None:
+    """A directory's contents, or a file, into a folder of this machine; `ignore` as for push.
+
+    Raises:
+        CommandFailed: it could not be read or written.
+    """
+    options = ["--filter=:- .gitignore", "--exclude=/.git"] if ignore else []
+    proc.run(
+        Command(argv=["rsync", "--archive", *options, f"{source}/" if source.is_dir() else str(source), f"{folder}/"])
+    )
+
+
 def pull(ssh: Ssh, node: Node, source: str, target: Path, *, mirror: bool = False) -> None:
     """The contents of a directory of the node into `target`, or a file into it. With `mirror`, what the node does not
     have is deleted here too.

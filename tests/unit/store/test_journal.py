@@ -111,3 +111,15 @@ def test_a_failed_transaction_leaves_nothing(journal: Journal) -> None:
     with pytest.raises(ZeroDivisionError):
         half()
     assert journal.happenings("abcd2345") == ()
+
+
+def test_machines_that_share_the_folder_share_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def mode() -> str:
+        connection = db.connect(tmp_path)
+        found: str = connection.execute("PRAGMA journal_mode").fetchone()[0]
+        connection.close()
+        return found
+
+    assert mode() == "wal"
+    monkeypatch.setattr(db, "shared_by_machines", lambda _folder: True)
+    assert mode() == "delete"
