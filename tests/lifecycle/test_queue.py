@@ -18,7 +18,9 @@ from support.cli import Ran
 from support.program import wait_until
 from support.schemas import check
 from support.stub_cloud import objects
+from trainrig.errors import Unplaceable
 from trainrig.lifecycle import queue, run
+from trainrig.model.environment import CloudPolicy, Environment
 from trainrig.model.events import silent
 from trainrig.model.job import ResourceOption
 from trainrig.model.placement import CatalogStamp, Placement
@@ -82,9 +84,9 @@ def workers(tmp_path: Path, stub: Path) -> Iterator[Workers]:
         process.wait()
 
 
-def put(name: str, **changes: Any) -> str:
+def put(name: str, environment: Environment = stub_rigs.ENVIRONMENT, *, nodes: int = 1, **changes: Any) -> str:
     """Queues a run; its id."""
-    chosen = stub_rigs.candidate(nodes=1)
+    chosen = stub_rigs.candidate(nodes=nodes)
     placement = Placement(
         job=name,
         catalog=CatalogStamp(digest="d", captured_at=None, age_hours=None, offers=1),
@@ -93,7 +95,7 @@ def put(name: str, **changes: Any) -> str:
         rejections=(),
     )
     job = jobs.a_job(name=name, options=(ResourceOption(cloud="stub"),), **changes)
-    with run.begun(job, stub_rigs.ENVIRONMENT, placement, silent) as begun:
+    with run.begun(job, environment, placement, silent) as begun:
         run.enqueue(begun)
     return begun.run_id
 
@@ -232,6 +234,26 @@ def test_a_worker_with_another_home_says_what_must_be_shared(workers: Workers, t
         assert worker.wait(60) == 4
         assert "another TRAINRIG_HOME" in workers.said(0)
         assert "share that folder" in workers.said(0)
+
+
+def test_limits_hold_across_workers_and_kills(isolated: Path, workers: Workers, cli: Callable[..., Ran]) -> None:
+    limited = Environment(name="test", clouds=(CloudPolicy(cloud="stub", max_gpus={"A100": 24}),), max_runs=4)
+    run_ids = [put(f"job-{n}", limited, nodes=1 + n % 2) for n in range(8)]
+    with pytest.raises(Unplaceable, match="32 are wanted, 24 are allowed"):
+        put("large", limited, nodes=4)
+    for _ in range(2):
+        workers.start("--until-empty", CHEAP_JOB_SECONDS="1")
+    wait_until(lambda: bool(created()), seconds=60, what="a run has begun")
+    wait_until(lambda: "are wanted, 24 are allowed" in cli("status").out, seconds=60, what="a run waits for GPUs")
+    workers.started[0].kill()
+    assert workers.started[1].wait(120) == 0, workers.said(1)
+    check_exactly_once(isolated, run_ids)
+    most = now = 0
+    gpus = {run_id: 8 * (1 + n % 2) for n, run_id in enumerate(run_ids)}
+    for what, run_id, _ in cheap_steps.effects():
+        now += gpus[run_id] * {"create": 1, "delete": -1}.get(what, 0)
+        most = max(most, now)
+    assert most == 24
 
 
 def _launched(run_id: str) -> bool:

@@ -13,10 +13,11 @@ from pathlib import Path
 from dbos import EnqueueOptions
 
 from trainrig import settings
-from trainrig.errors import ConfigureFailed, RigError
+from trainrig.errors import ConfigureFailed, RigError, Unplaceable
 from trainrig.lifecycle import pins, run_engine, run_workflow
 from trainrig.lifecycle.run_context import RunContext, save
 from trainrig.model.job import Job
+from trainrig.placement.admission import admit
 from trainrig.store.home_id import home_id
 from trainrig.tools import rsync
 
@@ -33,9 +34,16 @@ def put(run: RunContext) -> None:
     """Puts a run that is written down on the queue. Its local files are copied, so what was queued is what runs.
 
     Raises:
+        Unplaceable: it is larger than the limits, and would wait for ever.
         PreflightFailed: the database does not answer.
         ConfigureFailed: a local file of the job is not there.
     """
+    (verdict,) = admit([run.wish()], [])
+    if verdict.use is None:
+        raise Unplaceable(
+            f"{run.identity.name} would wait for ever: {'; '.join(verdict.full)}",
+            hint="raise max_gpus in the environment, or ask for less",
+        )
     save(replace(run, job=_carried(run.job, run.rig.path / FOLDER)))
     with run.opened() as context:
         context.journal.update_details(run.run_id, queued=True)

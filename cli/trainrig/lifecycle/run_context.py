@@ -18,6 +18,7 @@ from trainrig.model.events import Observer
 from trainrig.model.job import Job
 from trainrig.model.placement import Placement
 from trainrig.model.rig import RigIdentity
+from trainrig.placement.admission import Wish, wish_of
 from trainrig.render.job_document import plain
 from trainrig.reports import placement_json
 from trainrig.store.checkpoint_dir import CheckpointDir
@@ -73,6 +74,10 @@ class RunContext:
         """The same run as the journal has it now."""
         found = load(settings.home(), self.run_id, self.observe)
         return replace(found, stop=self.stop, leave=self.leave)
+
+    def wish(self) -> Wish:
+        """What its queue asks the limits for."""
+        return wish_of(self.run_id, self.environment, self.placement.candidates)
 
     def opened(self) -> AbstractContextManager[contexts.Context]:
         """The rig's context for one step: a SQLite connection belongs to the thread that opened it."""

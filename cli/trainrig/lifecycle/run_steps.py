@@ -13,6 +13,7 @@ from typing import Any
 from trainrig import errors
 from trainrig.clouds import registry
 from trainrig.lifecycle import (
+    admitted,
     apply,
     collect,
     configure,
@@ -40,6 +41,7 @@ from trainrig.model.events import Progress
 from trainrig.model.node import Node
 from trainrig.model.offer import Market
 from trainrig.model.rig import RigState
+from trainrig.placement.admission import use_of
 from trainrig.recovery.decide import decide
 from trainrig.recovery.facts import AskCloud, Fail, Finish, Observation, Replace, RestartJob, Stop
 from trainrig.render.identity import lease_end, lease_seconds
@@ -80,7 +82,7 @@ def bring_up(run: RunContext, generation: int, market: Market | None) -> dict[st
                     context,
                     run.job,
                     run.environment,
-                    run_facts.candidates(context, run, market),
+                    tuple(admitted.with_room(context.journal, run, run_facts.candidates(context, run, market))),
                     identity=run.identity,
                     rig=run.rig,
                     generation=generation,
@@ -90,6 +92,8 @@ def bring_up(run: RunContext, generation: int, market: Market | None) -> dict[st
             return {"kind": "interrupted"}
         except errors.RigError as error:
             return {"kind": "refused", "error": as_result(error)}
+        found = run_facts.candidate_of(run.placement, run_facts.living(context, run.run_id))
+        admitted.take(context.journal, run.run_id, use_of(run.environment, found))
     return {"kind": "up"}
 
 

@@ -52,7 +52,7 @@ def _truth(context: Context, rig: Rig, attempts: Sequence[Attempt], *, busy: boo
     if rig.clean or busy:
         return rig.state, []
     if rig.waits:
-        return rig.state, ["waits on the queue for a trainrig worker"]
+        return rig.state, [f"waits on the queue: {w}" for w in rig.details.get("waits_for", ["for a trainrig worker"])]
     notes = [
         f"{a.generation}-{a.number}: something of it may be left" for a in attempts if a.state is AttemptState.UNSURE
     ]

@@ -8,6 +8,7 @@ the queue. Dead is who holds no lock any more, which the kernel sees to, at kill
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import shutil
 import signal
@@ -15,7 +16,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -24,11 +25,12 @@ from dbos import DBOS
 
 from trainrig.console import masked
 from trainrig.errors import Interrupted, PreflightFailed, RigBusy, RigError, RigUnknown
-from trainrig.lifecycle import queue, run_context, run_engine, run_workflow
+from trainrig.lifecycle import admitted, queue, run_context, run_engine, run_workflow
 from trainrig.lifecycle.run import RunResult, result_of
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.clock import iso, utc_now
-from trainrig.model.events import Event, Progress
+from trainrig.model.events import Event, Progress, silent
+from trainrig.placement.admission import Verdict, Wish, admit
 from trainrig.store import locks
 from trainrig.store.journal import Journal, Rig
 from trainrig.store.workdir import RigDir
@@ -48,6 +50,7 @@ class Worker:
     runs: int
     say: Callable[[str], None]
     ended: Callable[[RunResult], None]
+    wishes: dict[str, Wish] = field(default_factory=dict)  # of runs that wait: what was written down does not change
 
     def work(self, *, until_empty: bool = False) -> None:
         """Returns at SIGINT or SIGTERM, once the steps that cannot be left have ended; a run that trains goes on, and
@@ -99,12 +102,37 @@ class Worker:
                 self._bring_back(waiting)
                 active = [w for w in _active() if w.queue_name == waiting or _is_worker(w.queue_name)]
                 room = self.runs - sum(w.queue_name == executor for w in active)
-                queued = [w for w in active if w.queue_name == waiting]
-                for workflow in queued[: max(room, 0)]:
-                    run_engine.take(workflow.workflow_id, executor)
+                if room > 0:
+                    queued = [w.workflow_id for w in active if w.queue_name == waiting]
+                    for run_id in itertools.islice(self._admitted(queued), room):
+                        run_engine.take(run_id, executor)
                 return not active
         except RigBusy:
             return False  # another worker is at it
+
+    def _admitted(self, queued: list[str]) -> Iterator[str]:
+        """Those of the runs that wait that may begin now, with their room taken before they are named."""
+        with contextlib.closing(Journal(self.home)) as journal:
+            # What came back from a dead process has its room, and others have had none since.
+            again = [run_id for run_id in queued if admitted.DETAIL in journal.rig(run_id).details]
+            yield from again
+            wishes = (self._wish(run_id) for run_id in queued if run_id not in again)
+            for verdict in admit(wishes, admitted.uses(journal)):
+                if verdict.use is not None:
+                    admitted.take(journal, verdict.run_id, verdict.use)
+                    yield verdict.run_id
+                else:
+                    self._waits_for(journal, verdict)
+
+    def _wish(self, run_id: str) -> Wish:
+        if run_id not in self.wishes:
+            self.wishes[run_id] = run_context.load(self.home, run_id, silent).wish()
+        return self.wishes[run_id]
+
+    def _waits_for(self, journal: Journal, verdict: Verdict) -> None:
+        """For `trainrig status`; a line for each change alone."""
+        if journal.rig(verdict.run_id).details.get("waits_for") != list(verdict.full):
+            journal.update_details(verdict.run_id, waits_for=list(verdict.full))
 
     def _bring_back(self, waiting: str) -> None:
         """What dead processes were at waits again; first in line, since the order is when a run was first queued."""

@@ -27,6 +27,8 @@ class CloudPolicy:
     priority: int = 0  # lower is tried first among equals
     burst: Burst = "allow"  # what happens past the credit limit
     network: Mapping[str, str] = field(default_factory=dict)  # existing ids: vpc, subnet, ...
+    max_runs: int | None = None  # of the queue, at once
+    max_gpus: Mapping[str, int] = field(default_factory=dict)  # of the queue, at once; GPU name, "*" for each other
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,6 +51,7 @@ class Environment:
     price_caps_gpu_hour_usd: Mapping[str, Decimal] = field(default_factory=dict)  # GPU name, "*" for all others
     budget_run_usd: Decimal | None = None
     budget_month_usd: Decimal | None = None
+    max_runs: int | None = None  # of the queue, at once
     lease_seconds: int = 24 * 3600
     max_lease_seconds: int = 7 * 24 * 3600
     ssh_ingress: tuple[str, ...] = ()  # CIDRs; empty: the caller's own address

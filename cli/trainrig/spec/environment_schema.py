@@ -85,6 +85,12 @@ CLOUD_POLICY: Final = Table(
         ),
         Key(name="credits", form=CREDITS, meaning="Credits to use up"),
         Key(name="priority", form=integer(-1000, 1000), meaning="Lower goes first; equal ones by cost"),
+        Key(name="max_runs", form=integer(1, 100_000), meaning="Most runs of the queue at once on this account"),
+        Key(
+            name="max_gpus",
+            form=map_of(LABEL_NAME, integer(0, 1_000_000)),
+            meaning="Most GPUs at once that runs of the queue may take on this account, by GPU; `*`: of each other GPU",
+        ),
         Key(
             name="network",
             form=map_of(LABEL_NAME, SETTING),
@@ -147,6 +153,7 @@ ENVIRONMENT: Final = Table(
             meaning="Most for one GPU and hour, by GPU; `*`: all others",
         ),
         Key(name="budget", form=BUDGET, meaning="Limits of spend"),
+        Key(name="max_runs", form=integer(1, 100_000), meaning="Most runs of the queue at once"),
         Key(name="lease", form=DURATION, meaning="Of a rig whose job gives none; 24h when not given"),
         Key(name="max_lease", form=DURATION, meaning="The longest lease; 7d when not given"),
         Key(
