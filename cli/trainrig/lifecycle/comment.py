@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import cast, get_args
 
@@ -18,10 +19,12 @@ from trainrig.model.plan import Plan
 from trainrig.model.rig import RigIdentity
 from trainrig.reports import plan_github, plan_json
 from trainrig.reports.plan_diff import TOLERANCE_PERCENT
-from trainrig.reports.plan_github import GITHUB_LIMIT, GITLAB_LIMIT, Comment, State
+from trainrig.reports.plan_github import GITHUB_LIMIT, GITLAB_LIMIT, Comment, Marker, State
 from trainrig.store import plan_folder
 from trainrig.store.plan_folder import PlanFolder
 from trainrig.tools import forge
+
+LOOK_BACK = timedelta(days=14)  # twice the longest lease that an environment gives unless it says otherwise
 
 
 def body(path: Path, *, base: Path | None, state: str, key: str, limit: int = GITHUB_LIMIT) -> Comment:
@@ -31,8 +34,7 @@ def body(path: Path, *, base: Path | None, state: str, key: str, limit: int = GI
         PlanStale: the folder is not as it was written.
         UsageError: no such state, or no plan.
     """
-    if state not in get_args(State):
-        raise UsageError(f"--state {state}", hint=f"one of: {', '.join(get_args(State))}")
+    final = _state(state)
     folder, plan = _read(path)
     found = None
     if base is not None:
@@ -42,9 +44,10 @@ def body(path: Path, *, base: Path | None, state: str, key: str, limit: int = GI
         plan,
         key="/".join(filter(None, (plan.identity.name, key))),
         at=at,
-        state=cast("State", state),
+        state=final,
         base=found,
         command=_command(path, folder, plan),
+        until=iso(plan.expires_at if state == "planned" else utc_now() + timedelta(seconds=plan.lease_seconds)),
         limit=limit,
     )
 
@@ -93,6 +96,44 @@ def post(
         return f"{where}: commented"
     request.update(todo.id, console.masked(comment.body))
     return f"{where}: comment {todo.id} updated"
+
+
+def settle(run_id: str, *, state: str, environ: Mapping[str, str], repository: str | None, number: str | None) -> str:
+    """Tells how it went on with a run in the comment that shows its plan, where there is one; needs no plan.
+
+    Raises:
+        UsageError: no such state, or which request it is cannot be told.
+    """
+    request = forge.find(environ, repository=repository, number=number)
+    final = _state(state)
+    return _settle(request, lambda marker: marker.run_id == run_id, final) or f"no comment shows the run {run_id}"
+
+
+def expire(*, environ: Mapping[str, str], repository: str | None) -> str:
+    """Marks as expired, on all pull requests of a GitHub repository, each plan and rig whose time is over."""
+    now = utc_now()
+    everywhere = forge.all_requests(environ, repository=repository, since=iso(now - LOOK_BACK))
+    return (
+        _settle(everywhere, lambda marker: plan_github.over(marker, iso(now)), "expired")
+        or "no comment is past its time"
+    )
+
+
+def _settle(request: forge.Forge, wanted: Callable[[Marker], bool], state: State) -> str:
+    console.hide([request.token])
+    done = []
+    for id_, text in list(request.comments()):
+        marker = plan_github.read(text)
+        if marker is not None and wanted(marker) and marker.state != state:
+            request.update(id_, plan_github.settled(text, state=state, at=iso(utc_now())))
+            done.append(f"{request.repository}: comment {id_} on {marker.key}: {state}")
+    return "\n".join(done)
+
+
+def _state(text: str) -> State:
+    if text not in get_args(State):
+        raise UsageError(f"--state {text}", hint=f"one of: {', '.join(get_args(State))}")
+    return cast("State", text)
 
 
 def accounts_of(*paths: Path) -> set[str]:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
@@ -24,6 +24,8 @@ _SAID: Mapping[State, str] = {
     "destroyed": "**destroyed**: nothing is left",
     "expired": "**expired**: plan again before it is applied",
 }
+_LEASE_OVER = "**expired**: its lease is over; unless that was extended, nothing is left"
+_APPROVAL = "Once approved, "
 _CUT = "> **Cut: this text cannot be approved.** The whole plan is in the run's summary and artefacts."
 _MARKER = re.compile(r"^<!-- trainrig (\{.*\}) -->$", re.MULTILINE)
 
@@ -31,7 +33,8 @@ _MARKER = re.compile(r"^<!-- trainrig (\{.*\}) -->$", re.MULTILINE)
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Marker:
     """What the comment knows of itself. `key`: one comment a repository, rig and label. `at`: when the plan was made;
-    an older run never overwrites a newer comment. `told`: a digest of all that is said but prices."""
+    an older run never overwrites a newer comment. `told`: a digest of all that is said but prices. `until`: when the
+    plan can be applied no more, or the lease of its rig is over at the latest."""
 
     key: str
     at: str
@@ -41,6 +44,8 @@ class Marker:
     expected_usd: str
     ceiling_hour_usd: str
     cut: bool
+    run_id: str = ""
+    until: str = ""
 
     def line(self) -> str:
         text = json.dumps(asdict(self), sort_keys=True).replace("<", "\\u003c").replace(">", "\\u003e")
@@ -69,11 +74,14 @@ def comment(
     state: State = "planned",
     base: PlanDiff | None = None,
     command: str,
+    until: str,
     limit: int = GITHUB_LIMIT,
 ) -> Comment:
-    """`base` is what differs from the plan of the base branch, `command` applies this one, `at` is when it was made."""
-    shown = [_headline(plan, state), *([_delta(base)] if base else []), *sections(plan)]
-    body, cut = _fit(shown, f"Once approved, `{command}` applies this and nothing else.", limit - 2_000)
+    """`base` is what differs from the plan of the base branch, `command` applies this one, `at` is when it was made,
+    `until` how long it can be applied, or its rig lives."""
+    shown = [_headline(plan, state, until), *([_delta(base)] if base else []), *sections(plan)]
+    approval = f"{_APPROVAL}`{command}` applies this and nothing else." if state == "planned" else ""
+    body, cut = _fit(shown, approval, limit - 2_000)
     findings = [[f.code, f.detail] for f in plan.findings]
     told = json.dumps([plan.digest, plan.offline, plan.unknown, findings, state, cut])
     marker = Marker(
@@ -85,8 +93,26 @@ def comment(
         expected_usd=str(plan.chosen.expected_cost_usd),
         ceiling_hour_usd=str(plan.ceiling_hour_usd),
         cut=cut,
+        run_id=plan.identity.run_id,
+        until=until,
     )
     return Comment(marker=marker, body=f"{marker.line()}\n{body}\n")
+
+
+def settled(body: str, *, state: State, at: str) -> str:
+    """A comment that is there, with another final state and all else as it is; its plan need not be at hand."""
+    old = read(body)
+    assert old is not None, "only of our own comments"
+    marker = replace(old, state=state, at=at, told="")
+    said = _LEASE_OVER if state == "expired" and old.state == "applied" else _SAID[state]
+    _, _headline, *rest = body.split("\n")
+    kept = [line for line in rest if not line.startswith(_APPROVAL)]
+    return "\n".join([marker.line(), _opening(old.key.partition("/")[0], said), *kept])
+
+
+def over(marker: Marker, now: str) -> bool:
+    """Whether what a comment says is past its time."""
+    return marker.state in {"planned", "applied"} and "" < marker.until <= now
 
 
 def decide(new: Marker, existing: Iterable[tuple[str, str]]) -> Write:
@@ -99,6 +125,7 @@ def decide(new: Marker, existing: Iterable[tuple[str, str]]) -> Write:
             return Write(id=id_, why=f"a newer plan, of {old.at}, is shown already")
         if (
             old.told == new.told
+            and not over(old, new.at)
             and _near(old.expected_usd, new.expected_usd)
             and _near(old.ceiling_hour_usd, new.ceiling_hour_usd)
         ):
@@ -120,9 +147,14 @@ def _near(old: str, new: str) -> bool:
     return abs(a - b) * 100 <= TOLERANCE_PERCENT * a
 
 
-def _headline(plan: Plan, state: State) -> Section:
+def _headline(plan: Plan, state: State, until: str) -> Section:
     run = f" Run id `{plan.identity.run_id}`." if state in {"applied", "failed"} else ""
-    return Section(title="", lines=(f"trainrig plan of {code(plan.identity.name)}: {_SAID[state]}.{run}",))
+    lives = f", until {until} at the latest" if state == "applied" else ""
+    return Section(title="", lines=(f"{_opening(plan.identity.name, _SAID[state] + lives)}{run}",))
+
+
+def _opening(name: str, said: str) -> str:
+    return f"trainrig plan of {code(name)}: {said}."
 
 
 def _delta(base: PlanDiff) -> Section:

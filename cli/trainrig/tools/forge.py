@@ -30,15 +30,17 @@ class Forge:
     token: str
     repository: str
     number: str
+    since: str | None = None  # only comments that were changed since then
     user_url: str | None = None  # who the token is; a pipeline's token of GitHub is nobody that could be asked for
 
     def comments(self) -> Iterator[tuple[str, str]]:
         """`(id, body)` of those that a pipeline or a member of the project wrote, oldest first: a stranger's marker
         is nobody's."""
         page = 1
+        since = f"&since={urllib.parse.quote(self.since)}" if self.since else ""
         own = self._call("GET", self.user_url)["id"] if self.user_url else None
         while True:
-            found = self._call("GET", f"{self.comments_url}?per_page={PAGE}&page={page}")
+            found = self._call("GET", f"{self.comments_url}?per_page={PAGE}&page={page}{since}")
             for one in found:
                 if _trusted(one) if own is None else one["author"]["id"] == own:
                     yield str(one["id"]), str(one.get("body") or "")
@@ -101,11 +103,8 @@ def find(env: Mapping[str, str], *, repository: str | None = None, number: str |
             number=_number(number),
             user_url=f"{server}/user",
         )
-    name = repository or env.get("GITHUB_REPOSITORY", "")
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
-        raise UsageError("which repository?", hint="--repo OWNER/NAME, or run in a pipeline")
+    name, api = _github(env, repository)
     number = _number(number or _pull_number(env))
-    api = f"{_checked(env.get('GITHUB_API_URL', 'https://api.github.com'))}/repos/{name}/issues"
     return Forge(
         kind="github",
         comments_url=f"{api}/{number}/comments",
@@ -114,6 +113,35 @@ def find(env: Mapping[str, str], *, repository: str | None = None, number: str |
         repository=name,
         number=number,
     )
+
+
+def all_requests(env: Mapping[str, str], *, repository: str | None, since: str) -> Forge:
+    """The comments of all pull requests of a GitHub repository; they can be changed, not added to.
+
+    Raises:
+        UsageError: no repository, or not on GitHub: GitLab lists comments only by their request.
+        CredentialsMissing: there is no token.
+    """
+    if "CI_API_V4_URL" in env:
+        raise UsageError("GitLab has no list of all comments", hint="trainrig comment --run-id ID --state expired")
+    name, api = _github(env, repository)
+    return Forge(
+        kind="github",
+        comments_url=f"{api}/comments",
+        edit_url=f"{api}/comments/{{id}}",
+        token=token(env, "GITHUB_TOKEN", "GH_TOKEN"),
+        repository=name,
+        number="",
+        since=since,
+    )
+
+
+def _github(env: Mapping[str, str], repository: str | None) -> tuple[str, str]:
+    """The repository's name, and where its issues are."""
+    name = repository or env.get("GITHUB_REPOSITORY", "")
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
+        raise UsageError("which repository?", hint="--repo OWNER/NAME, or run in a pipeline")
+    return name, f"{_checked(env.get('GITHUB_API_URL', 'https://api.github.com'))}/repos/{name}/issues"
 
 
 def _trusted(comment: Mapping[str, Any]) -> bool:

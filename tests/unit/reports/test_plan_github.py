@@ -7,15 +7,16 @@ import pytest
 from support.plans import RESOURCES, plan, resource
 from trainrig.model.plan import Finding, Rule
 from trainrig.reports.plan_diff import PlanDiff
-from trainrig.reports.plan_github import Comment, Write, comment, decide, read
+from trainrig.reports.plan_github import Comment, State, Write, comment, decide, over, read, settled
 
+UNTIL = "2026-06-02T12:00:00Z"
 COMMAND = "trainrig apply job.yaml --plan-digest sha256:aa --ceiling 12.00"
 
 
 def made(at: str = "2026-06-01T12:00:00Z", **changes: object) -> Comment:
     state = changes.pop("state", "planned")
     base = changes.pop("base", None)
-    return comment(plan(**changes), key="train", at=at, state=state, base=base, command=COMMAND)  # type: ignore[arg-type]
+    return comment(plan(**changes), key="train", at=at, state=state, base=base, command=COMMAND, until=UNTIL)  # type: ignore[arg-type]
 
 
 def test_rights_and_network_come_before_the_machines_and_the_digest_is_there() -> None:
@@ -104,3 +105,39 @@ def test_what_the_job_does_and_what_the_rules_say_is_there() -> None:
     assert "Held to the planned values: every disk is encrypted." in body
     assert "Broken, see above: each node ends." in body
     assert "Not known, no provider was asked: all have labels." in body
+
+
+def test_what_is_past_its_time_is_written_anew_though_nothing_has_changed() -> None:
+    old = [("7", made().body)]
+    assert decide(made("2026-06-02T12:00:01Z").marker, old) == Write(id="7")
+    assert over(made().marker, UNTIL)
+    assert not over(made().marker, "2026-06-02T11:59:59Z")
+    assert not over(made(state="destroyed").marker, UNTIL)
+
+
+def test_only_what_waits_for_approval_prints_the_command() -> None:
+    assert COMMAND in made().body
+    for state in ("applied", "failed", "destroyed", "expired"):
+        assert COMMAND not in made(state=state).body
+    assert f"the rig is up, until {UNTIL} at the latest. Run id" in made(state="applied").body
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("planned", "expired", "plan again before it is applied"),
+        ("applied", "expired", "its lease is over"),
+        ("applied", "destroyed", "nothing is left"),
+    ],
+)
+def test_a_comment_is_settled_without_its_plan(before: str, after: State, said: str) -> None:
+    old = made(state=before)
+    new = settled(old.body, state=after, at="2026-06-03T12:00:00Z")
+    marker = read(new)
+    assert marker is not None
+    assert (marker.key, marker.state, marker.run_id) == ("train", after, plan().identity.run_id)
+    first, headline, *rest = new.splitlines()
+    assert (first.startswith("<!--"), "`train`" in headline, said in headline) == (True, True, True)
+    assert rest == [line for line in old.body.splitlines()[2:] if COMMAND not in line]
+    assert decide(made("2026-06-03T13:00:00Z").marker, [("7", new)]) == Write(id="7")
+    assert "newer plan" in (decide(old.marker, [("7", new)]).why or "")
