@@ -7,7 +7,7 @@ from pathlib import Path
 
 from trainrig.errors import CommandFailed
 from trainrig.model.events import Observer, Progress
-from trainrig.model.job import Job
+from trainrig.model.job import Job, MountMode
 from trainrig.model.node import Node
 from trainrig.render import launch as launches
 from trainrig.tools import rsync
@@ -17,6 +17,7 @@ SNAPSHOT = launches.NODE_DIR / "checkpoints.snapshot"
 # Hard links: a job that replaces its files goes on while they are copied, and the copy is of one moment. A file that
 # is renamed while they are made is there under its other name a moment later.
 _TAKE_SNAPSHOT = 'for try in 1 2 3; do rm -rf "$2"; cp -al "$1" "$2" && exit; done'
+FLUSH_SECONDS = 900  # 50 GB of cache at half a gigabit a second
 COPIED = launches.NODE_DIR / "copied"  # outputs that lay in the container's own layer
 
 
@@ -27,8 +28,11 @@ def collect_outputs(ssh: Ssh, job: Job, target: Path, observe: Observer) -> dict
     comes too, as `target/files`. An output that no node has is missing from the result.
 
     Raises:
-        CommandFailed: a copy failed or differs from the node's file.
+        CommandFailed: a copy failed or differs from the node's file, or a bucket did not get what was written to it.
     """
+
+    if any(m.mode is MountMode.MOUNT_CACHED for m in job.mounts):
+        ssh.each(lambda node: _flush(ssh, node, observe))
 
     def collect(node: Node) -> dict[str, Path]:
         base = target if node.rank == ssh.nodes[0].rank else target / f"rank-{node.rank}"
@@ -71,6 +75,15 @@ def restore_checkpoints(ssh: Ssh, source: Path, observe: Observer) -> None:
             observe(Progress(phase="deliver", message="checkpoints", node=node.name))
 
     ssh.each(send)
+
+
+def _flush(ssh: Ssh, node: Node, observe: Observer) -> None:
+    """Waits until what the job wrote to a cached mount is in its bucket."""
+    observe(Progress(phase="collect", message="the last of what was written to mounts", node=node.name))
+    flush = ["/usr/local/lib/trainrig/data", "flush", str(FLUSH_SECONDS)]
+    outcome = ssh.run(node, flush, check=False, timeout_seconds=FLUSH_SECONDS + 60)
+    if not outcome.ok:
+        raise CommandFailed(f"{node.name}: {outcome.stderr.strip()}")
 
 
 def _on_node(ssh: Ssh, node: Node, job: Job) -> dict[str, str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from trainrig import assets
@@ -20,6 +20,7 @@ from trainrig.tools import ansible
 from trainrig.tools.ssh import Ssh, connect, in_parallel, wait_ready
 
 READY_SECONDS = 300
+STORE_SECRETS = PurePosixPath("/run/trainrig/data.json")  # read by the role `data`
 STATE = "/usr/local/lib/trainrig/node-state"
 
 
@@ -33,6 +34,8 @@ def configure(
     *,
     driver: str | None = None,
     fabric: Fabric = ETHERNET,
+    bucket: str | None = None,
+    secrets: Mapping[str, str] | None = None,
     grace_seconds: int = launch.GRACE_SECONDS,
     ready_seconds: float = READY_SECONDS,
     stopped: Callable[[], bool] = lambda: False,
@@ -45,6 +48,8 @@ def configure(
         image: the container that the job's unit will run.
         driver: the version in the pinned machine image; the job's own pin wins.
         fabric: the network between the nodes.
+        bucket: URL of a store that the nodes themselves write to.
+        secrets: the job's variables that open its stores, see secret_values.store_variables.
         stopped: True ends the work where it is.
         on_ready: told once, when all nodes answer and before the roles.
 
@@ -56,7 +61,11 @@ def configure(
     """
     ssh = open_ssh(rig, nodes, observe, ready_seconds=ready_seconds)
     on_ready(ssh)
-    variables = role_variables(job, offer, image, driver=driver, fabric=fabric, grace_seconds=grace_seconds)
+    if secrets:
+        lay_secrets(ssh, secrets)
+    variables = role_variables(
+        job, offer, image, driver=driver, fabric=fabric, bucket=bucket, grace_seconds=grace_seconds
+    )
     digest = converge_digest(_role_files(), variables)
     same = ssh.each(lambda node: is_converged(ssh, node, digest))
     moved = [node for node, unmoved in zip(ssh.nodes, same, strict=True) if not unmoved]
@@ -78,6 +87,14 @@ def open_ssh(rig: Path, nodes: Sequence[Node], observe: Observer, *, ready_secon
         on_ready=lambda node: observe(Progress(phase="configure", message="SSH is up", node=node.name)),
     )
     return ssh
+
+
+def lay_secrets(ssh: Ssh, secrets: Mapping[str, str]) -> None:
+    """What opens the job's stores, on each node's tmpfs for root alone; it goes with the job, or the node."""
+    new = f"{STORE_SECRETS}.new"
+    line = f"umask 077 && mkdir -p {STORE_SECRETS.parent} && cat >{new} && mv {new} {STORE_SECRETS}"
+    text = json.dumps(dict(secrets)).encode()
+    ssh.each(lambda node: ssh.run(node, ["sh", "-c", line], stdin=text, secrets=[*secrets.values()]))
 
 
 def converge(

@@ -9,6 +9,7 @@ from trainrig.errors import ConfigureFailed
 from trainrig.model.events import Observer, Progress
 from trainrig.model.job import Job
 from trainrig.model.process import Command
+from trainrig.placement.notices import folder_words
 from trainrig.render.launch import NODE_DIR, Launch, mount_source
 from trainrig.tools import container, proc, rsync
 from trainrig.tools.ssh import Ssh
@@ -25,6 +26,8 @@ def deliver(ssh: Ssh, launch: Launch, observe: Observer) -> None:
     if launch.job.workdir:
         _workdir(ssh, launch.job, launch.job.workdir, observe)
     for index, mount in enumerate(launch.job.mounts):
+        if mount.is_folder:
+            observe(Progress(phase="deliver", message=folder_words(mount)))
         if mount.source and "://" not in mount.source:
             source = Path(mount.source).expanduser()
             if not source.exists():

@@ -74,6 +74,17 @@ def _read_only(job: Job) -> tuple[str, ...]:
     return tuple(sorted(url for url in urls if url.startswith(_BUCKETS)))
 
 
+def bucket_of(job: Job, environment: Environment, identity: RigIdentity, offer: Offer) -> str | None:
+    """The rig's place in the checkpoint store, where its nodes may write there themselves: by the identity that the
+    offer's cloud gives them, or by the job's own variables at its `s3_endpoint`."""
+    prefix = _checkpoint_prefix(job, environment, identity)
+    if prefix is None:
+        return None
+    scheme = prefix.partition("://")[0]
+    own = scheme in registry.tariff(offer.cloud).schemes
+    return prefix if own or (scheme == "s3" and job.s3_endpoint) else None
+
+
 def image_choice(job: Job, offer: Offer, lock: Lock) -> ImageChoice:
     """The machine image for an offer, or why there is none."""
     return choose(offer, job, lock, pins.matrix())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from trainrig.lifecycle import configure as configuring
 from trainrig.lifecycle import host_keys, job_image, pins, rig_request, run_context, run_facts, verify
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.run_context import RunContext
+from trainrig.lifecycle.secret_values import store_variables
 from trainrig.model.evidence import Evidence
 from trainrig.model.fabric import Fabric
 from trainrig.model.offer import Offer
@@ -26,6 +28,7 @@ class Site:
     image: str  # the container
     driver: str | None  # in the machine image; None: no GPU, or not known
     fabric: Fabric
+    bucket: str | None  # that the nodes write to by themselves
 
 
 def site_of(context: Context, name: str) -> Site:
@@ -40,6 +43,7 @@ def site_of(context: Context, name: str) -> Site:
         image=job_image.image_of(run.job, attempt.cloud),
         driver=driver_of(run, offer),
         fabric=rig_request.fabric_of(run.job, run.environment, offer),
+        bucket=rig_request.bucket_of(run.job, run.environment, run.identity, offer),
     )
 
 
@@ -77,9 +81,13 @@ def configure(context: Context, name: str) -> Evidence:
             context.observe,
             driver=site.driver,
             fabric=site.fabric,
+            bucket=site.bucket,
+            secrets=store_variables(site.run.job, os.environ),
         )
         try:
-            evidence = verify.accept(ssh, site.run.job, site.offer, site.image, context.observe, driver=site.driver)
+            evidence = verify.accept(
+                ssh, site.run.job, site.offer, site.image, context.observe, driver=site.driver, bucket=site.bucket
+            )
         finally:
             ssh.close()
     verify.require(evidence)
@@ -98,7 +106,14 @@ def verify_rig(context: Context, name: str) -> Evidence:
     ssh = configuring.open_ssh(rig, site.attempt.node_list, context.observe, ready_seconds=30)
     try:
         return verify.verify(
-            ssh, site.run.job, site.offer, site.image, context.observe, driver=site.driver, fabric=site.fabric
+            ssh,
+            site.run.job,
+            site.offer,
+            site.image,
+            context.observe,
+            driver=site.driver,
+            fabric=site.fabric,
+            bucket=site.bucket,
         )
     finally:
         ssh.close()

@@ -35,7 +35,7 @@ from trainrig.lifecycle.order import order_of
 from trainrig.lifecycle.origin import checkpoint_of as origin_checkpoint
 from trainrig.lifecycle.rig_site import driver_of
 from trainrig.lifecycle.run_context import RunContext
-from trainrig.lifecycle.secret_values import secret_values
+from trainrig.lifecycle.secret_values import secret_values, store_variables
 from trainrig.lifecycle.watch import Hooks, watch
 from trainrig.model.events import Progress
 from trainrig.model.node import Node
@@ -109,6 +109,7 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
             start = _launch_of(run, attempt, generation)
             attempt = host_keys.learn(context, attempt, stop=run.stop)
             driver = driver_of(run, start.offer)
+            bucket = rig_request.bucket_of(run.job, run.environment, run.identity, start.offer)
             with container.Ahead(start.image, run.observe) as image:
                 ssh = configure.configure(
                     run.rig.path,
@@ -119,12 +120,16 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
                     run.observe,
                     driver=driver,
                     fabric=rig_request.fabric_of(run.job, run.environment, start.offer),
+                    bucket=bucket,
+                    secrets=store_variables(run.job, os.environ),
                     stopped=run.stop.is_set,
                     on_ready=image.begin,
                 )
             try:
                 deliver.deliver(ssh, start, run.observe)
-                verify.require(verify.accept(ssh, run.job, start.offer, start.image, run.observe, driver=driver))
+                verify.require(
+                    verify.accept(ssh, run.job, start.offer, start.image, run.observe, driver=driver, bucket=bucket)
+                )
                 _restore(context, run, ssh)
                 job_control.start(ssh, start, run.observe)
             finally:

@@ -90,7 +90,7 @@ def verify(
         ConfigureFailed: the roles could not even be compared.
     """
     evidence = accept(ssh, job, offer, image, observe, driver=driver, bucket=bucket, now=now)
-    variables = role_variables(job, offer, image, driver=driver, fabric=fabric)
+    variables = role_variables(job, offer, image, driver=driver, fabric=fabric, bucket=bucket)
     recap = converge(ssh, ssh.nodes, variables, observe, check=True)
     nodes = tuple(replace(n, checks=(*n.checks, _drift(n.node, recap.changed))) for n in evidence.nodes)
     evidence = replace(evidence, nodes=nodes)
@@ -169,5 +169,5 @@ def _in_container(ssh: Ssh, node: Node, image: str) -> Mapping[str, Any]:
 
 def _bucket(ssh: Ssh, node: Node, url: str) -> str:
     """What failed, empty when a small object could be written, read and deleted."""
-    outcome = ssh.run(node, [f"{LIB}/bucket-check", url], check=False, timeout_seconds=ASK_SECONDS)
+    outcome = ssh.run(node, [f"{LIB}/data", "check", url], check=False, timeout_seconds=ASK_SECONDS)
     return "" if outcome.ok else outcome.stderr.strip() or f"exit code {outcome.returncode}"

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from docker.errors import APIError, DockerException, NotFound
@@ -23,6 +24,7 @@ from trainrig.localcloud.rootfs import LEASE_FILE, lease_files, node_files, read
 
 SSH = "22/tcp"
 BOOT_SECONDS = 120  # a second, on a machine that is not busy
+FUSE = Path("/dev/fuse")
 LOOPBACK = "127.0.0.1"
 
 
@@ -108,6 +110,8 @@ def flags(spec: MachineSpec, isolation: Isolation) -> dict[str, Any]:
         "device_requests": [DeviceRequest(device_ids=list(spec.gpu_ids), capabilities=[["gpu"]])]
         if spec.gpu_ids
         else None,
+        # For mounts of buckets; without it they are refused on the node, in words.
+        "devices": [str(FUSE)] if FUSE.exists() else [],
         **isolation_flags(isolation),
     }
 

@@ -68,7 +68,10 @@ class MountMode(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Mount:
-    """Data at a path of the container. `source` is a local path, a bucket URL, or None for a bucket to be made."""
+    """Data at a path of the container. `source` is a local path, a URL, or None for an empty folder of the node.
+
+    With a `name`, SkyPilot would make a bucket and mount it; here it is a folder of the node, and that is said.
+    """
 
     target: str
     source: str | None
@@ -78,6 +81,11 @@ class Mount:
     persistent: bool = True
     size_gb: Decimal | None = None  # declared; egress is priced from it
     region: str | None = None  # where the data lies, when declared
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder of the node where the job file means a bucket that would outlive it."""
+        return self.mode is not MountMode.COPY and "://" not in (self.source or "")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -136,6 +144,7 @@ class Job:
     secrets: Mapping[str, str] = field(default_factory=dict)
     mounts: tuple[Mount, ...] = ()
     inputs: Mapping[str, Decimal] = field(default_factory=dict)  # URL -> GB that the job reads beside its mounts
+    s3_endpoint: str | None = None  # of s3:// URLs; None: AWS
     checkpoints: Checkpoints | None = None
     outputs: Mapping[str, str] = field(default_factory=dict)  # name -> path in the container
     budget_usd: Decimal | None = None

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from trainrig.catalog import normalise, quality
 from trainrig.model.environment import Environment
-from trainrig.model.job import Job
+from trainrig.model.job import Job, Mount
 from trainrig.model.offer import Market
 from trainrig.model.placement import Candidate, Notice, Rejection
 from trainrig.model.placement import RejectionCode as Code
@@ -36,6 +36,7 @@ def of(
     found = [
         *_hours(job, candidates),
         *_checkpoints(job, candidates),
+        *(Notice(code="bucket_not_made", detail=folder_words(m)) for m in job.mounts if m.is_folder),
         *_prices(environment, candidates, rejections, now),
         *_quotas(job, candidates, quotas),
         *gravity.notices(job, candidates, costs),
@@ -48,6 +49,16 @@ def of(
         if not costs[candidates[0].offer.cloud].tariff.free:
             found += upload.notices(job, uplink_mbit)
     return tuple(found)
+
+
+def folder_words(mount: Mount) -> str:
+    """Of a mount that `is_folder`."""
+    bucket = f"the bucket {mount.name}" if mount.name else "a bucket"
+    filled = f" with what is in {mount.source}" if mount.source else ""
+    return (
+        f"{mount.target} is a folder of the node{filled}, and goes with it: {bucket} is not made. "
+        "Mount one that exists by its URL (source: s3://...), and keep what must last in `checkpoints` and `outputs`"
+    )
 
 
 def _hours(job: Job, candidates: Sequence[Candidate]) -> list[Notice]:

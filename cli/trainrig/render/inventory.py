@@ -33,6 +33,7 @@ def role_variables(
     *,
     driver: str | None = None,
     fabric: Fabric = ETHERNET,
+    bucket: str | None = None,
     grace_seconds: int = launch.GRACE_SECONDS,
 ) -> dict[str, Any]:
     """What the roles' argument_specs ask for.
@@ -41,20 +42,26 @@ def role_variables(
         driver: the one that the machine image was chosen for. A node of the local cloud has its host's driver, and
             no role can change that.
         fabric: the network between the nodes, see clouds/<cloud>/fabric.py.
+        bucket: URL of a store that the nodes themselves write to.
     """
     gpus = offer.gpu_count
     pin = "" if offer.cloud == "local" else job.pins.driver or driver or ""
+    mounts = [
+        {"index": index, "source": mount.source, "mode": mount.mode.value}
+        for index, mount in enumerate(job.mounts)
+        if mount.source and "://" in mount.source
+    ]
     signal = (job.checkpoints.save_signal if job.checkpoints else None) or ""
     return {
         "trainrig_gpus": gpus,
         "trainrig_multi_node": job.nodes > 1,
         "agent_cloud": offer.cloud,
         "agent_save_signal": signal,
-        "data_mounts": [
-            {"index": index, "source": mount.source, "mode": mount.mode.value}
-            for index, mount in enumerate(job.mounts)
-            if mount.source and "://" in mount.source
-        ],
+        "trainrig_data": bool(mounts or bucket),
+        "data_mounts": mounts,
+        "data_s3_endpoint": job.s3_endpoint or "",
+        # Nodes of the local cloud are made from this machine's distribution, whose mirror is all that they need.
+        "data_rclone_source": "distribution" if offer.cloud == "local" else "upstream",
         "fabric_kind": fabric.kind,
         "fabric_cards": fabric.cards,
         "nvidia_driver_version": pin,

@@ -51,6 +51,7 @@ def build(root: Map, *, default_name: str, problems: list[Problem], draft: bool 
         secrets={k: _reference(k, v) for k, v in values.get("secrets", {}).items()},
         mounts=mounts,
         inputs=_unmounted(values, mounts, problems),
+        s3_endpoint=values.get("s3_endpoint"),
         checkpoints=_checkpoints(values),
         outputs=values.get("outputs", {}),
         budget_usd=values.get("budget"),

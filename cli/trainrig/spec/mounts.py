@@ -18,8 +18,9 @@ from trainrig.spec.tables import Form, Key, Table, did_you_mean, one_of, take
 
 STORES: Final = ("s3", "gcs", "azure")
 _NOT_STORES: Final = ("r2", "ibm", "oci", "nebius", "coreweave", "vastdata", "hf", "volume")
-_SCHEMES: Final = ("s3", "gs", "az", "https", "http", "file")
-_NOT_SCHEMES: Final = ("r2", "cos", "oci", "nebius", "hf", "cw", "vastdata")
+_SCHEMES: Final = ("s3", "gs", "az", "hf", "https", "http", "file")
+_NOT_SCHEMES: Final = ("r2", "cos", "oci", "nebius", "cw", "vastdata")
+_COPIED: Final = re.compile(r"hf://|https?://(?![^/]*\.blob\.core\.windows\.net/)")  # what no mount can serve
 _URL: Final = re.compile(r"([a-z][a-z0-9+.-]*)://")
 _VARIABLE: Final = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))", re.ASCII)
 _STORE_OF_SCHEME: Final = {"s3": "s3", "gs": "gcs", "az": "azure"}
@@ -37,7 +38,7 @@ def _source(node: Node) -> str:
         raise Bad(node, f"`{match[1]}://` is not a place that trainrig knows", did_you_mean(match[1], _SCHEMES))
     if not word:
         raise Bad(node, "an empty path")
-    return word
+    return word.removeprefix("file://") if word.startswith("file:///") else word
 
 
 def _store(node: Node) -> str:
@@ -49,18 +50,26 @@ def _store(node: Node) -> str:
     return one_of(*STORES).read(node)
 
 
-SOURCE: Final = Form(read=_source, shows="local path, `s3://`, `gs://`, `az://`, `https://`", schema={"type": "string"})
+SOURCE: Final = Form(
+    read=_source,
+    shows="local path, `s3://`, `gs://`, `az://ACCOUNT/CONTAINER`, `hf://`, `https://`",
+    schema={"type": "string"},
+)
 BUCKET: Final = Table(
     title="a mount",
     keys=(
-        Key(name="source", form=SOURCE, meaning="What is mounted; nothing: an empty bucket is made"),
-        Key(name="name", form=STRING, meaning="The bucket's name; it is made when it does not exist"),
+        Key(name="source", form=SOURCE, meaning="What is mounted"),
+        Key(
+            name="name",
+            form=STRING,
+            meaning="A bucket to be made, which trainrig does not: the path is a folder of the node, and that is said",
+        ),
         Key(
             name="store",
             form=Form(
                 read=_store, shows=", ".join(f"`{s}`" for s in STORES), schema={"type": "string", "enum": list(STORES)}
             ),
-            meaning="Which object store the bucket is made in",
+            meaning="Which object store that bucket would be in",
         ),
         Key(
             name="mode",
@@ -114,6 +123,8 @@ def read_bucket(target: str, node: Map, problems: list[Problem]) -> Mount:
     is_url = bool(source and _URL.match(source))
     if mode is MountMode.COPY and not source and not name:
         problems.append(problem(values.at("mode"), "COPY copies a `source`, and there is none"))
+    if source and mode is not MountMode.COPY and _COPIED.match(source):
+        problems.append(problem(values.at("source"), f"{source} cannot be mounted", "write mode: COPY"))
     if is_url and name:
         problems.append(problem(values.at("name"), "`source` names the bucket already", "leave `name` out"))
     if name and _URL.match(name):

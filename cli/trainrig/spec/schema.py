@@ -5,6 +5,7 @@ docs/job-file.md and data/schemas/job.schema.json are made from these tables.
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import replace
 from typing import Final
@@ -67,6 +68,13 @@ def _bucket_url(node: Node) -> str:
     return word
 
 
+def _http_url(node: Node) -> str:
+    word = string(node)
+    if not re.match(r"https?://[^/\s]+/?\Z", word):
+        raise Bad(node, f"`{word}` is not the address of a server", "https://HOST[:PORT]")
+    return word.rstrip("/")
+
+
 def as_node(node: Node) -> Node:
     """Read later, with more at hand than the value alone."""
     return node
@@ -115,6 +123,7 @@ def _outputs(node: Node) -> dict[str, str]:
 BUCKET_URL: Final = Form(
     read=_bucket_url, shows="`s3://BUCKET/PREFIX`, `gs://`, `az://`, `file:///`", schema={"type": "string"}
 )
+HTTP_URL: Final = Form(read=_http_url, shows="`https://HOST:PORT`", schema={"type": "string"})
 SIGNALS: Final = ("SIGTERM", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGHUP")
 # Options of `docker run` that would take the container out of our hands.
 _OWN_OPTIONS: Final = frozenset(
@@ -293,6 +302,12 @@ JOB: Final = Table(
             name="api_server_access",
             form=Form(read=_no_server, shows="`false`", schema={"const": False}),
             meaning="Only `false`: there is no API server",
+        ),
+        Key(
+            name="s3_endpoint",
+            form=HTTP_URL,
+            meaning="Address of the S3-compatible store (MinIO, Ceph) behind `s3://`; AWS when not given",
+            origin="trainrig",
         ),
         Key(name="image", form=STRING, meaning="The container", origin="trainrig"),
         Key(

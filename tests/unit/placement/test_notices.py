@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from support.offers import environment, job, offer, option, placed
-from trainrig.model.job import Checkpoints, GpuRequest, Mount
+from trainrig.model.job import Checkpoints, GpuRequest, Mount, MountMode
 from trainrig.model.offer import Market, Offer
 from trainrig.placement import upload
 
@@ -86,3 +86,11 @@ def test_a_slow_upload_is_told_with_its_hours() -> None:
     assert "slow_upload" not in told(mounts=mounts, more={"uplink_mbit": Decimal(1000)})
     bucket = (Mount(target="/data", source="s3://bucket/data", size_gb=Decimal(100), region="us-east-1"),)
     assert told(mounts=bucket) == {}
+
+
+def test_a_bucket_that_is_not_made_is_told() -> None:
+    made = Mount(target="/persistent", source="~/here", name="ckpt", store="s3", mode=MountMode.MOUNT)
+    real = Mount(target="/data", source="s3://bucket", mode=MountMode.MOUNT)
+
+    assert "the bucket ckpt is not made" in told(mounts=(made,))["bucket_not_made"]
+    assert "bucket_not_made" not in told(mounts=(real, Mount(target="/d", source="~/d")))

@@ -85,7 +85,9 @@ def test_storage_is_mounted_at_the_workdir() -> None:
         ("{/d: {name: 's3://b'}}", "a name has no scheme"),
         ("{/d: {source: [a, b], name: c}}", "a list of sources is not supported: one mount takes one source"),
         ("{/d: {name: b, store: r2}}", "the store `r2` is not supported: data lies in s3, gcs or azure"),
-        ("{/d: 'hf://org/model'}", "`hf://` is not supported: data lies in s3://, gs:// or az://"),
+        ("{/d: 'r2://bucket/x'}", "`r2://` is not supported: data lies in s3://, gs:// or az://"),
+        ("{/d: {source: 'hf://org/model'}}", "hf://org/model cannot be mounted"),
+        ("{/d: {source: 'https://host/a.tar', mode: MOUNT_CACHED}}", "https://host/a.tar cannot be mounted"),
         ("{/d: 'ftp://host/x'}", "`ftp://` is not a place that trainrig knows"),
         ("{/d: {name: b, mode: LINK}}", "`LINK` is not one of MOUNT, COPY, MOUNT_CACHED"),
         ("{/d: {name: b, config: {}}}", "`config` is not supported: mounts are not tuned one by one"),
@@ -112,3 +114,19 @@ def test_what_is_refused(mounts: str, said: str) -> None:
 def test_what_belongs_together(text: str, said: str) -> None:
     (message,) = problems(f"run: x\n{text}\n")
     assert message.split(" ", 1)[1] == said
+
+
+def test_a_file_url_is_a_path_of_this_machine() -> None:
+    assert job("run: x\nfile_mounts: {/d: 'file:///data/set'}\n").mounts[0].source == "/data/set"
+
+
+def test_a_bucket_of_azure_may_be_mounted_by_its_https_address() -> None:
+    source = "https://acc.blob.core.windows.net/box"
+    found = job(f"run: x\ns3_endpoint: http://minio:9000/\nfile_mounts: {{/d: {{source: '{source}'}}}}\n")
+    assert (found.mounts[0].source, found.mounts[0].mode) == (source, MountMode.MOUNT)
+    assert found.s3_endpoint == "http://minio:9000"
+
+
+def test_an_endpoint_is_a_server_and_nothing_behind_it() -> None:
+    (message,) = problems("run: x\ns3_endpoint: minio:9000/bucket\n")
+    assert "`minio:9000/bucket` is not the address of a server" in message

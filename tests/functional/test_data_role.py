@@ -1,0 +1,177 @@
+"""Buckets and files on a real node, by the distribution's rclone, from an S3 server on the node's network."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from support import nodes, object_store
+from support.apt_repo import served
+from support.jobs import a_job, an_offer
+from trainrig import assets
+from trainrig.clouds import registry
+from trainrig.errors import ConfigureFailed
+from trainrig.lifecycle import collect, deliver, job_control
+from trainrig.lifecycle.configure import configure, lay_secrets
+from trainrig.lifecycle.verify import accept, verify
+from trainrig.localcloud import machine
+from trainrig.model.events import silent
+from trainrig.model.evidence import NodeCheck
+from trainrig.model.job import Job, Mount, MountMode
+from trainrig.render.inventory import inventory, role_variables
+from trainrig.render.launch import Launch
+from trainrig.tools.ansible import run_playbook
+from trainrig.tools.ssh import Ssh
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
+
+KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "s3cret \"'$\\"}
+OFFER = an_offer()
+ROLE = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - ansible.builtin.import_role: {name: data}
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bench:
+    ssh: Ssh
+    image: str
+    store: str
+    job: Job
+    playbook: Path
+
+    def converge(self, job: Job) -> list[str]:
+        """The role alone: each module call costs a second here. The tasks that changed something."""
+        base = yaml.safe_load((assets.path("ansible") / "roles/base/vars/main.yml").read_text())
+        own = {"base_lib": base["base_lib"], "base_check": "", "base_apt_lock_seconds": 60}
+        variables = {**role_variables(job, OFFER, self.image), **own}
+        hosts = inventory(self.ssh.nodes, variables, ssh_config=self.ssh.config)
+        recap = run_playbook(self.playbook, hosts, directory=self.ssh.rig / "ansible", observe=silent)
+        return [task for _, task in recap.changed]
+
+    def sh(self, line: str) -> str:
+        return self.ssh.run(self.ssh.nodes[0], ["sh", "-c", line], timeout_seconds=60).stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    if not machine.FUSE.exists():
+        pytest.skip("needs /dev/fuse")
+    rig, web = tmp_path_factory.mktemp("rig"), tmp_path_factory.mktemp("web")
+    (web / "words.txt").write_text("one two\n")
+    image = registry.built_images("local").container()
+    data = {"set/a.txt": b"a", "set/sub/b.txt": b"b" * 100_000, "single.bin": b"single"}
+    with (
+        nodes.booted(rig) as booted,
+        object_store.s3(nodes.gateway(booted[0]), {"data": data, "work": {"old.txt": b"old"}}) as store,
+        served(web, nodes.gateway(booted[0])) as url,
+    ):
+        mounts = (
+            Mount(target="/data", source="s3://data/set/"),
+            Mount(target="/one", source="s3://data/single.bin"),
+            Mount(target="/words", source=f"{url}/words.txt"),
+            Mount(target="/work", source="s3://work", mode=MountMode.MOUNT),
+            Mount(target="/late", source="s3://work/late", mode=MountMode.MOUNT_CACHED),
+        )
+        run = "cat /data/a.txt /one /words /work/old.txt; echo new > /work/new.txt; echo later > /late/new.txt"
+        job = a_job(run=run, mounts=mounts, s3_endpoint=store)
+        ssh = configure(rig, job, OFFER, booted, image, silent, secrets=KEYS)
+        roles = tmp_path_factory.mktemp("roles") / "ansible"
+        shutil.copytree(assets.path("ansible"), roles)
+        playbook = roles / "playbooks" / "configure.yml"
+        playbook.write_text(ROLE)
+        yield Bench(ssh=ssh, image=image, store=store, job=job, playbook=playbook)
+        ssh.close()
+
+
+def checked(checks: tuple[NodeCheck, ...], name: str) -> tuple[str, str]:
+    return next((c.status, c.detail) for c in checks if c.name == name)
+
+
+def test_what_is_there_is_not_brought_again(bench: Bench) -> None:
+    assert bench.sh("cd /srv/trainrig/mounts; cat 0/a.txt 1 2; stat -c %s 0/sub/b.txt") == "asingleone two\n100000"
+    assert bench.converge(bench.job) == []
+    bench.sh("rm /srv/trainrig/mounts/0/a.txt")
+    assert bench.converge(bench.job) == ["data : Copy what the job reads"]
+
+
+def test_no_key_of_the_store_lies_on_the_nodes_disk(bench: Bench) -> None:
+    assert bench.sh("grep -rl s3cret /etc /usr/local /srv/trainrig /var/lib/trainrig || true") == ""
+    assert bench.sh("stat -c '%a %U' /run/trainrig/data.json; stat -f -c %T /run/trainrig") == "600 root\ntmpfs"
+
+
+def test_the_nodes_own_hands_write_read_and_delete(bench: Bench) -> None:
+    def bucket(url: str) -> tuple[str, str]:
+        (node,) = accept(bench.ssh, bench.job, OFFER, bench.image, silent, bucket=url).nodes
+        return checked(node.checks, "bucket")
+
+    assert bucket("s3://work/runs/abc/")[0] == "pass"
+    assert b"trainrig-check" not in object_store.send(f"{bench.store}/work")
+    status, detail = bucket("s3://nowhere/runs")
+    assert status == "fail"
+    assert "NoSuchBucket" in detail
+
+
+def test_a_mount_that_was_taken_down_is_drift_and_is_mended(bench: Bench) -> None:
+    bench.sh("systemctl stop trainrig-mount@3.service")
+    (node,) = verify(bench.ssh, bench.job, OFFER, bench.image, silent).nodes
+    status, detail = checked(node.checks, "drift")
+    assert (status, "data : Mount what the job works on" in detail) == ("fail", True)
+    assert bench.converge(bench.job) == ["data : Mount what the job works on"]
+
+
+def test_a_node_that_may_only_read_has_the_bucket_read_only(bench: Bench) -> None:
+    with object_store.read_only(bench.store, nodes.gateway(bench.ssh.nodes[0])) as url:
+        bench.converge(replace(bench.job, s3_endpoint=url))
+        assert bench.sh("cat /srv/trainrig/mounts/3/old.txt; touch /srv/trainrig/mounts/3/x 2>&1 || true") == (
+            "oldtouch: cannot touch '/srv/trainrig/mounts/3/x': Read-only file system"
+        )
+        assert "may not write to s3://work" in bench.sh("journalctl -u trainrig-mount@3 -o cat --no-pager")
+    bench.converge(bench.job)
+
+
+@pytest.mark.parametrize(
+    ("source", "mode", "said"),
+    [
+        ("s3://nowhere", MountMode.MOUNT, "s3://nowhere: .*not found"),
+        ("s3://nowhere/a", MountMode.COPY, "s3://nowhere/a: .*not found"),
+        ("http://127.0.0.1:9/a", MountMode.COPY, "http://127.0.0.1:9/a: .*refused"),
+    ],
+)
+def test_data_that_is_not_there_fails_with_its_name(bench: Bench, source: str, mode: MountMode, said: str) -> None:
+    mount = Mount(target="/x", source=source, mode=mode)
+    with pytest.raises(ConfigureFailed, match=said):
+        bench.converge(replace(bench.job, mounts=(*bench.job.mounts, mount)))
+    bench.converge(bench.job)
+
+
+def test_a_node_without_fuse_says_so(bench: Bench) -> None:
+    bench.sh("systemctl stop trainrig-mount@3.service; mv /dev/fuse /dev/fuse.away")
+    try:
+        with pytest.raises(ConfigureFailed, match="no /dev/fuse, and a mount needs it: write `mode: COPY`"):
+            bench.converge(bench.job)
+    finally:
+        bench.sh("mv /dev/fuse.away /dev/fuse")
+    bench.converge(bench.job)
+
+
+def test_the_job_reads_and_writes_its_data_and_the_keys_go_with_it(bench: Bench, tmp_path: Path) -> None:
+    lay_secrets(bench.ssh, KEYS)
+    launch = Launch(job=bench.job, nodes=bench.ssh.nodes, offer=OFFER, image=bench.image, rig="t", run_id="abc23456")
+    deliver.deliver(bench.ssh, launch, silent)
+    job_control.start(bench.ssh, launch, silent)
+    assert job_control.follow(bench.ssh, silent).verdict == "succeeded"
+    assert object_store.send(f"{bench.store}/work/new.txt") == b"new\n"
+    collect.collect_outputs(bench.ssh, bench.job, tmp_path, silent)
+    assert object_store.send(f"{bench.store}/work/late/new.txt") == b"later\n"
+    assert bench.sh("ls /run/trainrig/data.json 2>&1 || true") == (
+        "ls: cannot access '/run/trainrig/data.json': No such file or directory"
+    )
