@@ -10,13 +10,20 @@ import sys
 
 from support import rigs
 from support.stub_rigs import ENVIRONMENT, candidate, order
-from trainrig.errors import RigError
+from trainrig.errors import DestroyIncomplete, RigError
 from trainrig.lifecycle.apply import apply
-from trainrig.lifecycle.context import opened
+from trainrig.lifecycle.context import Context, opened
 from trainrig.lifecycle.destroy import destroy
 
 
+def wait_less_for_locks(seconds: int) -> None:
+    real = Context.terraform
+    Context.terraform = lambda *words, **_: real(*words, lock_timeout_seconds=seconds)  # type: ignore[method-assign]
+
+
 def main(verb: str) -> int:
+    if "STUB_LOCK_SECONDS" in os.environ:
+        wait_less_for_locks(int(os.environ["STUB_LOCK_SECONDS"]))
     run_id = os.environ.get("STUB_RUN_ID", rigs.identity().run_id)
     identity = rigs.identity(name=os.environ.get("STUB_RUN_ID", rigs.identity().name), run_id=run_id)
     try:
@@ -24,7 +31,8 @@ def main(verb: str) -> int:
             if verb == "apply":
                 apply(context, order([candidate("z-a"), candidate("z-b")], identity=identity))
             else:
-                destroy(context, context.journal.rig(run_id))
+                proof = destroy(context, context.journal.rig(run_id))
+                return 0 if proof.clean else DestroyIncomplete.exit_code
     except RigError as error:
         print(f"{error.code}: {error.message}", file=sys.stderr)
         return error.exit_code
