@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,6 +40,7 @@ PLAN_FILE = "tfplan"
 ERRORED_STATE = "errored.tfstate"
 PATIENCE_SECONDS = 900.0
 LOG_FILE = "terraform.jsonl"
+_BOX = re.compile(r"\x1b\[[0-9;]*m|[│╷╵] ?")  # what frames an error text for people
 
 Watch = Callable[[TerraformEvent], str | None]
 
@@ -203,11 +205,12 @@ class Terraform(python_terraform.Terraform):  # type: ignore[misc]  # the packag
                 **options,
             )
         finally:
-            self.rescue_state()
+            with contextlib.suppress(RigBusy):  # its lock may be our own, which destroy and unlock release
+                self.rescue_state()
 
     def rescue_state(self) -> None:
         """Pushes the state that Terraform could not write where it belongs; what cannot be pushed stays where it is,
-        and the next command of this root tries again."""
+        and the next command of this root tries again. Raises RigBusy when somebody holds the lock."""
         errored = self.root / ERRORED_STATE
         if errored.exists():
             with contextlib.suppress(TerraformFailed):
@@ -264,13 +267,7 @@ class Terraform(python_terraform.Terraform):  # type: ignore[misc]  # the packag
             if code and not diagnostics and words:
                 diagnostics.append(Diagnostic(severity="error", summary="\n".join(words[-proc.TAIL_LINES :])))
             for found in diagnostics:
-                lock = terraform_lock.parse(found.text)
-                if lock:
-                    raise RigBusy(
-                        f"the state is locked by {lock}",
-                        hint="wait for its end; when its holder is dead: trainrig unlock",
-                        details={"lock": asdict(lock)},
-                    )
+                _raise_if_locked(found.text)
         return TerraformResult(
             verb=verb, returncode=code, diagnostics=tuple(diagnostics), outputs=outputs, stopped=stop.reason, log=log
         )
@@ -281,6 +278,8 @@ class Terraform(python_terraform.Terraform):  # type: ignore[misc]  # the packag
     def _run(self, cmd: str, *args: str, check: bool = True, **options: Any) -> Outcome:
         outcome = proc.run(self._command(cmd, *args, **options), check=False)
         if check and not outcome.ok:
+            if "Lock Info:" in outcome.stderr:  # an error of another kind at the lock is no holder
+                _raise_if_locked(_BOX.sub("", outcome.stderr))
             tail = (outcome.stderr.strip() or outcome.stdout.strip()).splitlines()[-proc.TAIL_LINES :]
             raise TerraformFailed("\n".join([f"terraform {cmd} failed", *tail]))
         return outcome
@@ -299,6 +298,16 @@ class Terraform(python_terraform.Terraform):  # type: ignore[misc]  # the packag
         self._plugin_cache.mkdir(parents=True, exist_ok=True, mode=0o700)
         with FileLock(self._plugin_cache / ".lock"):
             yield
+
+
+def _raise_if_locked(text: str) -> None:
+    lock = terraform_lock.parse(text)
+    if lock:
+        raise RigBusy(
+            f"the state is locked by {lock}",
+            hint="wait for its end; when its holder is dead: trainrig unlock",
+            details={"lock": asdict(lock)},
+        )
 
 
 class _OneInterrupt:
