@@ -36,7 +36,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reply:
-    body: Any
+    body: Any  # bytes as they are, anything else as JSON
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
 
@@ -86,7 +86,7 @@ def serve(certificate: Path | None = None) -> Iterator[Loopback]:
         def do(self) -> None:
             raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             reply = table.answer(self.command, self.path, dict(self.headers), raw)
-            data = json.dumps(reply.body).encode()
+            data = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
             self.send_response(reply.status)
             for name, value in {"Content-Type": "application/json", **reply.headers}.items():
                 self.send_header(name, value)
