@@ -97,12 +97,21 @@ def resumed(name_or_run_id: str, observe: Observer) -> RunContext:
     run = load(settings.home(), name_or_run_id, observe)
     with run.opened() as context:
         rig = context.journal.rig(run.run_id)
-        if rig.clean:
+        if rig.clean and not _unended(run.run_id):
             raise errors.RigUnknown(
                 f"{rig.name} has ended ({rig.state}), there is nothing to go on with",
                 hint=f"trainrig logs {rig.name} prints what it wrote",
             )
     return run
+
+
+def _unended(run_id: str) -> bool:
+    """Whether the run's last word is still to be said: its process was killed between that and the end of its rig."""
+    from trainrig.lifecycle import run_engine
+
+    with run_engine.client() as client:
+        known = client.list_workflows(workflow_ids=[run_id], load_input=False, load_output=False)
+        return any(w.status in run_engine.ACTIVE for w in known)
 
 
 def carry_out(run: RunContext) -> RunResult:

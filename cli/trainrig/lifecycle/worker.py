@@ -39,7 +39,6 @@ from trainrig.tools import interrupt
 LOOK_SECONDS = 1.0
 DISPATCH = "queue"  # the folder whose lock the dispatcher holds
 WORKERS = "workers"  # one folder a worker, locked while it lives
-ACTIVE = ("ENQUEUED", "PENDING")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -195,7 +194,7 @@ def _is_worker(name: str | None) -> bool:
 def _active() -> list[Any]:
     """Workflows that have not ended, in the order in which they were begun or queued."""
     found: list[Any] = DBOS.list_workflows(
-        status=list(ACTIVE), app_version=run_engine.WORKFLOW_VERSION, load_input=False, load_output=False
+        status=list(run_engine.ACTIVE), app_version=run_engine.WORKFLOW_VERSION, load_input=False, load_output=False
     )
     return found
 

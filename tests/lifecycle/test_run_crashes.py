@@ -1,0 +1,93 @@
+"""A run that is killed before, inside and after each of its steps ends as if nothing had happened.
+
+The steps of the run are the real ones where they are Terraform's and the journal's; see support/run_driver.py.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections import Counter
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from support import crash
+from support.cheap_steps import effects
+from support.run_driver import killed
+from support.stub_cloud import objects
+from trainrig.model.rig import RigState
+from trainrig.store import ledger
+from trainrig.store.journal import Journal
+
+pytestmark = [pytest.mark.terraform, pytest.mark.slow]
+
+# In the order in which a run with one recovery takes them.
+STEPS = (
+    "bring_up-1",
+    "launch-1",
+    "watch_job-1",
+    "next_step-1",
+    "release_rig",
+    "bring_up-2",
+    "launch-2",
+    "watch_job-2",
+    "next_step-2",
+    "collect_results",
+    "tear_down",
+)
+POINTS = [f"{step}:{when}" for step in STEPS for when in ("before", "inside", "after")]
+POINTS = [p for p in POINTS if not (p.startswith("next_step") and p.endswith("inside"))]  # it does one thing
+
+
+def drive(site: crash.Site, verb: str, **env: str) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "support.run_driver", verb, "killed"]
+    return subprocess.run(
+        argv, env={**site.env, **env}, capture_output=True, text=True, timeout=crash.PATIENCE_SECONDS, check=False
+    )
+
+
+def go_on(site: crash.Site, **env: str) -> dict[str, Any]:
+    """Begins the run, and resumes it until it is not killed any more; its document."""
+    done = drive(site, "begin", **env)
+    for _ in POINTS:
+        if done.returncode != -signal.SIGKILL:
+            break
+        done = drive(site, "resume", **env)
+    assert done.returncode == 0, f"after {killed()}: {done.stdout}{done.stderr}"
+    document: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return document
+
+
+def check(site: crash.Site, document: dict[str, Any]) -> None:
+    assert (document["end"], document["clean"], document["recoveries"]) == ("done", True, 1)
+    site.settle()
+    assert objects.everything() == []
+    journal = Journal(site.home)
+    try:
+        rig = journal.find("killed")
+        assert (rig.state, rig.clean) == (RigState.DESTROYED, True)
+        attempts = journal.attempts(rig.run_id)
+        assert {a.generation for a in attempts} == {1, 2}
+        charges = ledger.charges(journal, rig.run_id)
+        assert len(charges) == len(attempts)
+        assert all(c.ended_at for c in charges)
+        cost = sum((c.usd(c.started_at) for c in charges), Decimal("0.00"))
+        assert Decimal(document["cost_usd"]) == cost
+        # What is up is never up twice: a generation begins when the one before has ended.
+        last = max(c.ended_at for c in charges if c.generation == 1 and c.ended_at)
+        assert min(c.started_at for c in charges if c.generation == 2) >= last
+        kinds = Counter(h.kind for h in journal.happenings(rig.run_id))
+        assert kinds["recovery"] >= 1
+    finally:
+        journal.close()
+    assert {e[0] for e in effects()} == {"launch-1", "launch-2", "collect"}
+
+
+def test_a_run_that_is_killed_at_every_point_ends_as_if_nothing_had_happened(site: crash.Site) -> None:
+    document = go_on(site)
+    assert killed() == POINTS
+    check(site, document)
