@@ -68,6 +68,10 @@ if [ "$EXTRAS" = dev ]; then
 fi
 [ -e /etc/ssl/certs/ca-certificates.crt ] || packages+=(ca-certificates)
 if [ "$(id -u)" != 0 ]; then have newuidmap || packages+=(uidmap); fi
+# A browser looks at the pages that plans come with. Ubuntu has it as a snap alone; without one that test is skipped.
+if [ "$EXTRAS" = dev ] && ! have chromium && ! have chromium-browser && ! have google-chrome; then
+  if { [ "$(id -u)" = 0 ] || have sudo; } && apt-cache show chromium >/dev/null 2>&1; then packages+=(chromium); fi
+fi
 
 # The node image is built, once, from the archive that apt's lists name.
 lists_missing() {

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import Any
 
 from trainrig.model.rig import digest_of
-from trainrig.reports.plan_kinds import GROUPS, group_of_type, telling_values
+from trainrig.reports.plan_kinds import GROUPS, allows, group_of_type, statements, telling_values
 from trainrig.reports.table import Row, table
 from trainrig.reports.table import markdown as markdown_table
 
@@ -223,13 +223,9 @@ def _decisive(what: str, values: Mapping[str, Any]) -> dict[str, str]:
     """Of a policy each statement by itself."""
     found: dict[str, str] = {}
     for name, text in telling_values(values).items():
-        try:
-            statements = json.loads(text)["Statement"]
-            found |= {
-                f"{what} {name} {one.get('Sid', number)}": json.dumps({k: v for k, v in one.items() if k != "Sid"})
-                for number, one in enumerate(statements, 1)
-            }
-        except (ValueError, KeyError, TypeError, AttributeError):
+        many = statements(values[name])
+        found |= {f"{what} {name} {one.get('Sid', number)}": allows(one) for number, one in enumerate(many, 1)}
+        if not many:
             found[f"{what} {name}"] = text
     return found
 

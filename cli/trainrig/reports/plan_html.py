@@ -7,16 +7,18 @@ from html import escape
 
 from trainrig.model.clock import iso
 from trainrig.model.money import dollars
-from trainrig.model.plan import Plan
+from trainrig.model.plan import Plan, PlannedResource
 from trainrig.reports.placement_text import PARTS, price, what, where
-from trainrig.reports.plan_kinds import grouped, judged, telling
+from trainrig.reports.plan_kinds import allows, ceiling, grouped, judged, statements, telling
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; overflow-wrap: anywhere; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; }
-th, td { overflow-wrap: normal; }
+th, td { overflow-wrap: normal; white-space: pre-line; }
+td:nth-child(2):last-child { overflow-wrap: anywhere; min-width: 8rem; }
+details { margin-top: 1.5rem; } pre { font-size: .9em; }
 th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
 code { font-size: .9em; background: var(--soft); padding: 0 .2em; border-radius: 3px; }
 .attention { border-left: 4px solid #c60; padding-left: 1rem; } summary { cursor: pointer; }
@@ -35,8 +37,14 @@ def page(plan: Plan) -> str:
         _list(c.reasons),
         _attention(plan),
         "<h2>Cost</h2>",
-        _table(("part", "USD"), [(name, dollars(getattr(c.parts, field))) for name, field in PARTS]),
-        f"<p>At most {dollars(plan.ceiling_hour_usd)} an hour, whichever candidate it will be.</p>",
+        _table(
+            ("part", "USD"),
+            [
+                *((name, dollars(getattr(c.parts, field))) for name, field in PARTS),
+                ("total", dollars(c.expected_cost_usd)),
+            ],
+        ),
+        f"<p>{ceiling(plan)}</p>",
         f"<h2>Fallbacks, in this order: {len(plan.placement.fallbacks)}</h2>",
         _table(
             ("where", "machine", "market", "USD/h", "expected"),
@@ -69,7 +77,7 @@ def _attention(plan: Plan) -> str:
 def _work(plan: Plan) -> Iterable[str]:
     if plan.work:
         yield "<h2>What the job does</h2>"
-        yield _table(("it has", ""), [(what_, value) for what_, value in plan.work.items() if "\n" not in value])
+        yield _table(("setting", "value"), [(what_, value) for what_, value in plan.work.items() if "\n" not in value])
     for what_, script in plan.work.items():
         if "\n" in script:
             yield f"<details open><summary><strong>{escape(what_)}</strong></summary>"
@@ -80,13 +88,16 @@ def _resources(plan: Plan) -> Iterable[str]:
     for group, resources in grouped(plan.resources).items():
         if resources:
             yield f"<details open><summary><strong>{escape(group)}</strong> ({len(resources)})</summary>"
-            decisive = ["; ".join(f"{k} {v}" for k, v in telling(r).items()) for r in resources]
-            if any(decisive):
-                rows = [("+".join(r.actions), r.address, d) for r, d in zip(resources, decisive, strict=True)]
-                yield _table(("action", "resource", "decisive values"), rows)
-            else:
-                yield _table(("action", "resource"), [("+".join(r.actions), r.address) for r in resources])
+            rows = [("+".join(r.actions), "\n".join([r.address, *_decisive(r)])) for r in resources]
+            yield _table(("action", "resource, and the values that decide"), rows)
             yield "</details>"
+
+
+def _decisive(r: PlannedResource) -> Iterable[str]:
+    """A line each, of a policy a line a statement."""
+    for name, text in telling(r).items():
+        lines = [allows(one) for one in statements((r.values or {})[name])] or [text]
+        yield from (f"{name}: {line}" for line in lines)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

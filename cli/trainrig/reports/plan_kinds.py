@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from trainrig.model.money import dollars
 from trainrig.model.plan import Plan, PlannedResource
 
 RIGHTS, NETWORK, REST = "Rights", "Network", "Machines and the rest"
@@ -47,7 +49,31 @@ def telling(resource: PlannedResource) -> dict[str, str]:
 
 
 def telling_values(values: Mapping[str, Any]) -> dict[str, str]:
-    return {name: _short(values[name]) for name in _TELLING if values.get(name) not in (None, "", [], {})}
+    return {name: in_words(values[name]) for name in _TELLING if values.get(name) not in (None, "", [], {})}
+
+
+def statements(value: object) -> list[dict[str, Any]]:
+    """Those of a policy as AWS writes it; none: it is no such policy."""
+    try:
+        found = json.loads(value)["Statement"] if isinstance(value, str) else []
+    except (ValueError, KeyError, TypeError):
+        return []
+    many = found if isinstance(found, list) else [found]
+    return many if all(isinstance(one, dict) for one in many) else []
+
+
+def allows(statement: Mapping[str, Any]) -> str:
+    """`Allow s3:GetObject, s3:PutObject on arn:aws:s3:::runs/*`, with whatever else it says as it says it."""
+    rest = {k: v for k, v in statement.items() if k not in {"Sid", "Effect", "Action", "Resource"}}
+    words = [str(statement.get("Effect", "")), _short(statement.get("Action", ""))]
+    words += ["on", _short(statement["Resource"])] if "Resource" in statement else []
+    words += ["with", json.dumps(rest)] if rest else []
+    return " ".join(filter(None, words))
+
+
+def in_words(value: object) -> str:
+    found = statements(value)
+    return "; ".join(map(allows, found)) if found else _short(value)
 
 
 def _short(value: object) -> str:
@@ -60,6 +86,14 @@ def _short(value: object) -> str:
             return ", ".join(f"{k}={_short(v)}" for k, v in mapping.items() if v not in (None, "", [], {}))
         case _:
             return str(value)
+
+
+def ceiling(plan: Plan) -> str:
+    """The most that is approved with a plan."""
+    hour = dollars(plan.ceiling_hour_usd)
+    most = dollars(plan.ceiling_hour_usd * plan.lease_seconds / 3600)
+    hours = plan.lease_seconds // 3600
+    return f"Whichever candidate it will be: at most {hour} an hour, {most} until the lease of {hours} h ends the rig."
 
 
 def judged(plan: Plan) -> list[str]:

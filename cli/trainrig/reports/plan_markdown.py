@@ -13,7 +13,7 @@ from trainrig.model.money import dollars
 from trainrig.model.placement import RejectionCode
 from trainrig.model.plan import Plan, PlannedResource
 from trainrig.reports.placement_text import FALLBACKS_SHOWN, PARTS, price, what, where
-from trainrig.reports.plan_kinds import NETWORK, RIGHTS, grouped, judged, telling
+from trainrig.reports.plan_kinds import NETWORK, RIGHTS, ceiling, grouped, judged, telling
 from trainrig.reports.table import Row
 from trainrig.reports.table import markdown as table
 
@@ -97,13 +97,7 @@ def _cost(plan: Plan) -> Section:
     c = plan.chosen
     rows: list[Row] = [("part", "USD"), *((name, dollars(getattr(c.parts, field))) for name, field in PARTS)]
     rows.append(("**total**", f"**{dollars(c.expected_cost_usd)}**"))
-    hour = dollars(plan.ceiling_hour_usd)
-    most = dollars(plan.ceiling_hour_usd * plan.lease_seconds / 3600)
-    hours = plan.lease_seconds // 3600
-    ceiling = (
-        f"Whichever candidate it will be: at most {hour} an hour, {most} until the lease of {hours} h ends the rig."
-    )
-    lines = [*table(rows), "", ceiling]
+    lines = [*table(rows), "", ceiling(plan)]
     if c.breakeven_hours is not None:
         lines.append(f"Moving the data there pays after {c.breakeven_hours} hours.")
     return Section(title="Cost", lines=tuple(lines))
@@ -124,7 +118,7 @@ def _policy(plan: Plan) -> Section:
 def _work(plan: Plan) -> list[Section]:
     """Short values in a table, scripts as they are written."""
     short = {name: value for name, value in plan.work.items() if "\n" not in value}
-    rows: list[Row] = [("it has", ""), *((plain(name), code(value)) for name, value in short.items())]
+    rows: list[Row] = [("setting", "value"), *((plain(name), code(value)) for name, value in short.items())]
     found = [
         Section(
             title=f"What the job does: {len(short)} settings" if len(short) > ROWS_SHOWN else "What the job does",

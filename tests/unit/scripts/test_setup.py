@@ -195,3 +195,20 @@ def test_an_old_python_is_refused(machine: Machine) -> None:
     done = machine.setup(PYTHON_VERSION="3.9.2")
     assert done.returncode == 4
     assert "Python 3.11 or newer" in done.stderr
+
+
+def test_a_browser_is_for_the_tests_alone_and_only_where_it_can_be_had(machine: Machine) -> None:
+    def installed() -> list[str]:
+        return [call for call in machine.calls("apt-get") if " install " in call]
+
+    machine.has(*EVERYTHING)
+    assert machine.setup("demo").returncode == 0
+    machine.program("apt-cache", "exit 100")  # an Ubuntu
+    assert machine.setup("test").returncode == 0
+    machine.program("apt-cache")
+    machine.be(system="Linux", uid=1000)
+    assert machine.setup("test").returncode == 0  # nobody is asked to be root because of it
+    assert installed() == []
+    machine.be(system="Linux", uid=0)
+    assert machine.setup("test").returncode == 0
+    assert [call.split()[-1] for call in installed()] == ["chromium"]
