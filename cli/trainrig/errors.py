@@ -96,6 +96,12 @@ class CredentialsMissing(PreflightFailed):
     code: ClassVar[str] = "credentials_missing"
 
 
+class StoreFailed(PreflightFailed):
+    """A checkpoint store that does not answer, refuses, or cannot keep its promise. What was committed stands."""
+
+    code: ClassVar[str] = "store_failed"
+
+
 class NotBuilt(PreflightFailed):
     """A cloud or a capability of a cloud that this version does not have."""
 

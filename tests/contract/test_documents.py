@@ -17,7 +17,7 @@ from trainrig import assets, errors
 from trainrig.model.evidence import Evidence, NodeCheck, NodeEvidence
 
 # Files of a job, of its rig and of a checkpoint, which trainrig alone reads.
-OWN = {"checkpoint", "job", "lock", "pins"}
+OWN = {"checkpoint", "checkpoints", "job", "lock", "pins"}
 SCHEMAS = sorted(p for p in assets.data("schemas").glob("*.json"))
 
 

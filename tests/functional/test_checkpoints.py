@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from support import state_backends
 from support.program import Program, last_document, left_of
 from support.schemas import check
 
@@ -107,3 +108,37 @@ def test_a_job_that_saves_at_sigterm_loses_no_step_to_a_notice(program: Program)
 
 def said(log: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
+
+
+def test_a_bucket_brings_a_run_back_and_another_machine_goes_on_with_it(program: Program, tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLES, program.workdir / "examples")
+    store = ("--set", "checkpoints.store=s3://team-state/runs", "--format", "json")
+    words = ("run", "examples/hello.yaml", "--set", "envs.STEPS=120", "--set", "envs.PACE_SECONDS=0.2", *store)
+    (tmp_path / "s3").mkdir()
+
+    credentials = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+    nowhere = program.run(*words, timeout=60, AWS_ENDPOINT_URL_S3="http://127.0.0.1:9", **credentials)
+    assert nowhere.returncode == 4, nowhere.stderr
+    assert last_document(nowhere.stdout)["code"] == "store_failed"
+
+    with state_backends.s3(tmp_path / "s3") as emulator:
+        env: Any = dict(emulator.env)
+        preempted = program.run(*words, "--drill", **env)
+        assert preempted.returncode == 0, preempted.stderr
+        document = last_document(preempted.stdout)
+        assert document["recoveries"] == 1
+        events = said(program.home / "rigs" / f"hello-{document['run_id']}" / "logs" / "rank-0.log")
+        starts = [e["step"] for e in events if e["event"] == "start"]
+        assert starts[0] == 0
+        assert starts[1] > 0
+        assert left_of(document["run_id"]) == []
+
+        elsewhere = Program(tmp_path / "elsewhere", program.workdir)
+        origin = ("--set", f"checkpoints.resume=from:{document['run_id']}")
+        more = elsewhere.run(*words, "--set", "envs.STEPS=140", *origin, **env)
+        assert more.returncode == 0, more.stderr
+        assert f"of run {document['run_id']}" in more.stderr
+        further = last_document(more.stdout)
+        events = said(elsewhere.home / "rigs" / f"hello-{further['run_id']}" / "logs" / "rank-0.log")
+        assert [e["step"] for e in events if e["event"] == "start"] == [120]
+        assert further["metrics"]["steps"] == 140

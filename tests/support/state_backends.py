@@ -77,6 +77,23 @@ def azurerm(tmp: Path) -> Iterator[Emulator]:
 
 
 @contextmanager
+def azurite(tmp: Path) -> Iterator[str]:
+    """A connection string; its account has the container `state`."""
+    from azure.storage.blob import ContainerClient
+
+    account, key = "teamstate", base64.b64encode(b"a key of sixteen bytes and more").decode()
+    flags = ["--blobHost", "127.0.0.1", "--location", str(tmp / "azurite")]
+    argv = ["azurite-blob", "--blobPort", "{port}", "--disableTelemetry", "--skipApiVersionCheck", "--silent", *flags]
+    with _server(argv, tmp, None, AZURITE_ACCOUNTS=f"{account}:{key}") as url:
+        connection = (
+            f"DefaultEndpointsProtocol=http;AccountName={account};AccountKey={key};BlobEndpoint={url}/{account};"
+        )
+        with ContainerClient.from_connection_string(connection, "state") as container:
+            container.create_container()
+        yield connection
+
+
+@contextmanager
 def _server(argv: list[str], tmp: Path, ready: str | None, **env: str) -> Iterator[str]:
     """`ready`: the path that answers once it is up; None: that it takes connections."""
     with socket.socket() as probe:

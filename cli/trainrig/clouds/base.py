@@ -24,6 +24,7 @@ from trainrig.model.process import Runner
 from trainrig.model.quota import Quota, QuotaNeed
 from trainrig.model.readiness import Check
 from trainrig.model.tariff import Tariff
+from trainrig.recovery.stores import Objects
 
 Readiness = Literal["ready", "preview", "not_built"]
 
@@ -176,6 +177,14 @@ class StoreModule(Protocol):
         Raises:
             RigError: the bucket is not there, or may not be used; the hint mends it.
         """
+        ...
+
+
+class ObjectsModule(Protocol):
+    """clouds/<name>/objects.py: reads and writes a bucket that checkpoints are kept in."""
+
+    def objects(self, account: Account, holder: str | None, bucket: str) -> Objects:
+        """`holder` as for the store. Asks nobody yet."""
         ...
 
 

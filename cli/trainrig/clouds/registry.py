@@ -122,6 +122,10 @@ def store(cloud: str) -> base.StoreModule:
     return cast("base.StoreModule", capability(cloud, "store"))
 
 
+def objects(cloud: str) -> base.ObjectsModule:
+    return cast("base.ObjectsModule", capability(cloud, "objects"))
+
+
 def host_keys(cloud: str) -> base.HostKeysModule:
     return cast("base.HostKeysModule", capability(cloud, "host_keys"))
 

@@ -1,7 +1,7 @@
-"""Brings the checkpoints of a running job into the rig's store, over the rig's own SSH, while it runs.
+"""Brings the checkpoints of a running job over the rig's own SSH, and commits them to the run's store.
 
-This is the way of rigs without a bucket. A checkpoint counts once it is committed; one that the job is still writing
-changes under the copy, is noticed by its checksums, and is taken in the next round.
+A checkpoint counts once it is committed; one that the job is still writing changes under the copy, is noticed by its
+checksums, and is taken in the next round.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import threading
 import time
 from pathlib import Path
 
-from trainrig.errors import CommandFailed, RigBusy
+from trainrig.errors import CommandFailed, RigBusy, StoreFailed
 from trainrig.lifecycle import collect
 from trainrig.model.clock import utc_now
 from trainrig.model.events import Observer, Progress, silent
 from trainrig.model.job import Checkpoints
-from trainrig.store.checkpoint_dir import CheckpointDir
+from trainrig.recovery.stores import CheckpointStore
 from trainrig.tools.ssh import Ssh
 
 PAUSE_SECONDS = 5.0  # between rounds, when the job does not say how often it writes
@@ -29,7 +29,7 @@ class CheckpointSync:
     def __init__(
         self,
         ssh: Ssh,
-        store: CheckpointDir,
+        store: CheckpointStore,
         *,
         staging: Path,
         run_id: str,
@@ -67,6 +67,7 @@ class CheckpointSync:
 
         Raises:
             CommandFailed: a node does not answer, or the job is still writing.
+            StoreFailed: the store does not take it.
             RigBusy: a later generation has taken over.
         """
         with self._round_lock:
@@ -83,12 +84,18 @@ class CheckpointSync:
         return True
 
     def _loop(self) -> None:
+        failed = False
         while not self._stopped:
             began = time.monotonic()
             try:
                 self.commit_now()
+                failed = False
             except CommandFailed:
                 pass  # the watcher notices a lost node; a checkpoint in the making is taken next time
+            except StoreFailed as error:
+                if not failed:  # said once, not every round of an outage
+                    self._observe(Progress(phase="run", message=f"no checkpoint is safe now: {error.message}"))
+                failed = True
             except RigBusy as error:
                 self._observe(Progress(phase="run", message=error.message))
                 return

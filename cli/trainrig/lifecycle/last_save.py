@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from trainrig.errors import CommandFailed
+from trainrig.errors import CommandFailed, StoreFailed
 from trainrig.lifecycle import job_control
 from trainrig.lifecycle.checkpoint_sync import CheckpointSync
 from trainrig.model.node import Node
@@ -105,9 +105,9 @@ def _ask(ssh: Ssh, node: Node, script: str, seconds: float = UNREACHABLE_SECONDS
 
 
 def _commit(sync: CheckpointSync) -> bool:
-    """False: a node did not answer, or the copy differs from what was being written."""
+    """False: a node or the store did not answer, or the copy differs from what was being written."""
     try:
         sync.commit_now()
-    except CommandFailed:
+    except (CommandFailed, StoreFailed):
         return False
     return True

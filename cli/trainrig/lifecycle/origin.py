@@ -3,56 +3,75 @@ anything is asked of a cloud."""
 
 from __future__ import annotations
 
+import re
+
 from trainrig.errors import RigUnknown, SpecInvalid
+from trainrig.lifecycle.checkpoint_stores import store_of, url_of
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.run_context import RunContext, load
+from trainrig.model.environment import Environment
 from trainrig.model.job import Job
-from trainrig.store.checkpoint_dir import Checkpoint
+from trainrig.recovery.stores import Checkpoint
 from trainrig.store.journal import Rig
 
 _FROM = "from:"
+_RUN_ID = re.compile(r"[a-z0-9]{8}\Z")
 
 
-def origin_of(context: Context, job: Job) -> str | None:
+def origin_of(context: Context, job: Job, environment: Environment) -> str | None:
     """The id of the run that a new run of this job goes on from; None: it begins with nothing.
 
     `resume` takes the last run of a job of that name which has a checkpoint, unless one that came later has done its
-    work, or began afresh: then there is nothing to go on with.
+    work, or began afresh: then there is nothing to go on with. `from: RUN` also finds a run of another machine, by its
+    id, in the store that both share.
 
     Raises:
         SpecInvalid: `from: RUN` names a run that there is not, or one without a whole checkpoint.
+        StoreFailed: the store does not answer.
     """
     policy = job.checkpoints.resume if job.checkpoints else "fresh"
     if policy.startswith(_FROM):
-        return _named(context, job, policy.removeprefix(_FROM))
+        return _named(context, job, environment, policy.removeprefix(_FROM))
     return _last(context, job) if policy == "resume" else None
 
 
-def checkpoint_of(context: Context, run_id: str) -> tuple[Checkpoint | None, list[str]]:
-    """The newest whole checkpoint of another run, and in words why newer ones were passed over.
+def checkpoint_of(context: Context, run: RunContext, origin: str) -> tuple[Checkpoint | None, list[str]]:
+    """The newest whole checkpoint of the run that `run` goes on from, and in words why newer ones were passed over.
 
     Raises:
-        RigUnknown: this machine has no such run, or its folder is gone.
+        RigUnknown: this machine has no such run, or its folder is gone, and there is no store to look into.
+        StoreFailed: the store does not answer.
     """
-    return load(context.home, run_id, context.observe).checkpoints.newest()
+    return _newest(context, run.job, run.environment, origin)[1:]
 
 
-def _named(context: Context, job: Job, name: str) -> str:
-    where = f"{job.source or job.name}: checkpoints.resume"
+def _newest(
+    context: Context, job: Job, environment: Environment, name: str
+) -> tuple[str, Checkpoint | None, list[str]]:
     try:
         run = load(context.home, name, context.observe)
+    except RigUnknown:
+        if url_of(job, environment) is None or not _RUN_ID.match(name):
+            raise
+        return name, *store_of(job, environment, name, context.home / "fetched" / name).newest()
+    return run.run_id, *run.checkpoints.newest()
+
+
+def _named(context: Context, job: Job, environment: Environment, name: str) -> str:
+    where = f"{job.source or job.name}: checkpoints.resume"
+    try:
+        run_id, newest, skipped = _newest(context, job, environment, name)
     except RigUnknown as error:
         raise SpecInvalid(
             f"{where}: from: {name}: {error.message}", hint="trainrig status --all lists the runs of this machine"
         ) from error
-    newest, skipped = run.checkpoints.newest()
     if newest is None:
         why = "; ".join(skipped) or "it committed none"
         raise SpecInvalid(
-            f"{where}: from: {name}: run {run.run_id} has no whole checkpoint: {why}",
+            f"{where}: from: {name}: run {run_id} has no whole checkpoint: {why}",
             hint="name another run, or begin anew with resume: fresh",
         )
-    return run.run_id
+    return run_id
 
 
 def _last(context: Context, job: Job) -> str | None:

@@ -70,6 +70,7 @@ def begun(
     Raises:
         RigBusy: the job's name belongs to a rig that may still exist.
         CredentialsMissing: a secret of the job is not there.
+        StoreFailed: the checkpoint store does not answer, or does not let us write.
         SpecInvalid: the run whose checkpoint it is to begin with is not there, or has none.
     """
     secret_values(job, os.environ)
@@ -81,9 +82,10 @@ def begun(
     with interrupt.handled():
         with run.opened() as context:
             details = {"job": job.name, "job_digest": job.digest, "verb": "run", "drill": drill}
-            context.journal.intend(identity, details={**details, "origin": origin_of(context, job)})
+            context.journal.intend(identity, details={**details, "origin": origin_of(context, job, environment)})
         try:
             save(run)
+            run.checkpoints.fence(1)  # that the store can be written to, before a node costs anything
             yield run
         except BaseException:
             with run.opened() as context:

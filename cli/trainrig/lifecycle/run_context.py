@@ -12,6 +12,7 @@ from typing import Any
 from trainrig import settings
 from trainrig.errors import RigUnknown
 from trainrig.lifecycle import context as contexts
+from trainrig.lifecycle.checkpoint_stores import store_of
 from trainrig.model.codec import build
 from trainrig.model.environment import Environment
 from trainrig.model.events import Observer
@@ -19,9 +20,9 @@ from trainrig.model.job import Job
 from trainrig.model.placement import Placement
 from trainrig.model.rig import RigIdentity
 from trainrig.placement.admission import Wish, wish_of
+from trainrig.recovery.stores import CheckpointStore
 from trainrig.render.job_document import plain
 from trainrig.reports import placement_json
-from trainrig.store.checkpoint_dir import CheckpointDir
 from trainrig.store.journal import Journal
 from trainrig.store.workdir import RigDir, write_atomic
 
@@ -53,8 +54,9 @@ class RunContext:
         return RigDir.of(settings.home(), self.identity)
 
     @property
-    def checkpoints(self) -> CheckpointDir:
-        return CheckpointDir(self.rig.path / "checkpoints")
+    def checkpoints(self) -> CheckpointStore:
+        """Opened anew each time; asks nobody yet."""
+        return store_of(self.job, self.environment, self.run_id, self.rig.path)
 
     @property
     def outputs(self) -> Path:

@@ -6,9 +6,9 @@ A step returns a JSON object with `kind`; an expected failure is a result, so th
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from trainrig import errors
 from trainrig.clouds import registry
@@ -26,6 +26,7 @@ from trainrig.lifecycle import (
     run_facts,
     verify,
 )
+from trainrig.lifecycle.checkpoint_stores import patiently
 from trainrig.lifecycle.checkpoint_sync import CheckpointSync
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.destroy import prove_gone
@@ -51,6 +52,7 @@ from trainrig.tools import container
 from trainrig.tools import ssh as ssh_tool
 from trainrig.tools.ssh import Ssh
 
+T = TypeVar("T")
 Seen = Mapping[str, Any]
 LAST_WORDS_ROUNDS = 5
 _BEGIN_ANEW = "--set checkpoints.resume=fresh begins anew"
@@ -104,8 +106,8 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
             return {"kind": "interrupted"}
         attempt = run_facts.living(context, run.run_id)
         context.journal.set_state(run.run_id, RigState.CONFIGURING)
-        run.checkpoints.fence(generation)
         try:
+            _of_store(run, lambda: run.checkpoints.fence(generation))
             start = _launch_of(run, attempt, generation)
             attempt = host_keys.learn(context, attempt, stop=run.stop)
             driver = driver_of(run, start.offer)
@@ -138,7 +140,7 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
             return {"kind": "interrupted"}
         except errors.ConfigureFailed as error:
             return {"kind": "setup_failed", "error": as_result(error), "mendable": _mendable(error)}
-        except errors.CommandFailed as error:
+        except (errors.CommandFailed, errors.StoreFailed) as error:
             failed = errors.ConfigureFailed(error.message, hint=error.hint, details=error.details)
             return {"kind": "setup_failed", "error": as_result(failed), "mendable": False}
         context.journal.append(run.run_id, "job_started", {"generation": generation})
@@ -186,7 +188,7 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
             if seen.kind in {"policy", "cancelled"}:
                 job_control.stop(ssh, run.observe)
             if seen.kind not in {"lost", "noticed"}:
-                _last_commit(sync)
+                _last_commit(run, sync)
         finally:
             sync.stop()
             log.close()
@@ -312,11 +314,11 @@ def _launch_of(run: RunContext, attempt: Attempt, generation: int) -> Launch:
 
 def _restore(context: Context, run: RunContext, ssh: Ssh) -> None:
     """Gives the nodes the run's own newest checkpoint; before it has one, that of the run it goes on from."""
-    newest, skipped = run.checkpoints.newest()
+    newest, skipped = _of_store(run, run.checkpoints.newest)
     origin, of = context.journal.rig(run.run_id).details.get("origin"), ""
     if newest is None and origin is not None:
         try:
-            newest, passed = origin_checkpoint(context, origin)
+            newest, passed = _of_store(run, lambda: origin_checkpoint(context, run, origin))
         except errors.RigUnknown as error:
             raise errors.ConfigureFailed(error.message, hint=_BEGIN_ANEW) from error
         skipped, of = [*skipped, *passed], f" of run {origin}"
@@ -327,6 +329,10 @@ def _restore(context: Context, run: RunContext, ssh: Ssh) -> None:
     if newest is not None:
         collect.restore_checkpoints(ssh, newest.files, run.observe)
         run.observe(Progress(phase="deliver", message=f"resume from checkpoint {newest.manifest.id}{of}"))
+
+
+def _of_store(run: RunContext, ask: Callable[[], T]) -> T:
+    return patiently(ask, run.stop, run.observe, go_on=run.go_on)
 
 
 def _sync(run: RunContext, ssh: Ssh, generation: int) -> CheckpointSync:
@@ -373,11 +379,13 @@ def _save_on_notice(
     )
 
 
-def _last_commit(sync: CheckpointSync) -> None:
+def _last_commit(run: RunContext, sync: CheckpointSync) -> None:
     try:
         sync.commit_now()
     except errors.CommandFailed:
         return  # a node died right after its job ended; what was committed before stands
+    except errors.StoreFailed as error:
+        run.observe(Progress(phase="run", message=f"the last checkpoint is not safe: {error.message}"))
 
 
 def _mendable(error: errors.ConfigureFailed) -> bool:

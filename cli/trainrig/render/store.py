@@ -9,8 +9,8 @@ from typing import Any
 from trainrig.errors import EnvironmentInvalid
 from trainrig.model.environment import Environment
 from trainrig.model.rig import label_value
+from trainrig.model.store_url import CLOUD_OF_SCHEME, BucketPlace, place_of
 
-_CLOUD_OF_SCHEME = {"s3": "aws", "gs": "gcp", "az": "azure"}
 _CLOUD_OF_BACKEND = {"s3": "aws", "gcs": "gcp", "azurerm": "azure"}
 STATE_VERSIONS_DAYS = 365  # of a state one wants to look back further than at a checkpoint
 
@@ -65,7 +65,7 @@ class Bucket:
 
 
 def _url(cloud: str, holder: str | None, name: str) -> str:
-    scheme = next(s for s, its_cloud in _CLOUD_OF_SCHEME.items() if its_cloud == cloud)
+    scheme = next(s for s, its_cloud in CLOUD_OF_SCHEME.items() if its_cloud == cloud)
     return f"{scheme}://{'/'.join(filter(None, (holder, name)))}"
 
 
@@ -116,19 +116,9 @@ def stores_of(environment: Environment, region: str | None = None) -> tuple[Stor
 
 
 def _checkpoints(environment: Environment) -> tuple[str, str | None, str] | None:
-    """(cloud, holder, bucket) of `s3://bucket/...`, `gs://bucket/...`, `az://account/container/...`."""
-    scheme, _, rest = (environment.checkpoint_store or "").partition("://")
-    cloud = _CLOUD_OF_SCHEME.get(scheme)
-    if cloud is None:
-        return None
-    parts = rest.strip("/").split("/")
-    if cloud != "azure":
-        return cloud, None, parts[0]
-    if len(parts) < 2:
-        raise EnvironmentInvalid(
-            f"checkpoint_store {environment.checkpoint_store} has no container", hint="az://ACCOUNT/CONTAINER/PREFIX"
-        )
-    return cloud, parts[0], parts[1]
+    """(cloud, holder, bucket); None: a directory, or no store."""
+    place = place_of(environment.checkpoint_store) if environment.checkpoint_store else None
+    return (place.cloud, place.holder, place.bucket) if isinstance(place, BucketPlace) else None
 
 
 def _state(environment: Environment) -> tuple[str, str | None, str] | None:

@@ -1,4 +1,4 @@
-"""Checkpoints committed into a directory: the store of rigs that have no bucket.
+"""Checkpoints committed into a directory, of this machine or a file system that machines share.
 
 Layout under the root: `<generation>-<number>/` holds the files, `<generation>-<number>.json` the manifest, written
 last and once; `fence` the lowest generation that may still commit. Everything that changes the directory holds the
@@ -12,23 +12,17 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from filelock import FileLock
 
-from trainrig.errors import RigBusy
+from trainrig.errors import RigBusy, StoreFailed
 from trainrig.model.clock import iso
 from trainrig.recovery.checkpoint import CheckpointId, FileEntry, Manifest, to_prune, unchanged
+from trainrig.recovery.stores import Checkpoint
 
 _BLOCK = 1 << 20
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Checkpoint:
-    manifest: Manifest
-    files: Path  # the directory that holds them
 
 
 class CheckpointDir:
@@ -36,11 +30,6 @@ class CheckpointDir:
         self.root = root
 
     def fence(self, generation: int) -> None:
-        """From now on only `generation` and later ones may commit: nodes of older ones may still be alive.
-
-        Raises:
-            RigBusy: a later generation has already taken over.
-        """
         with self._locked():
             current = self._fence()
             if generation < current:
@@ -51,13 +40,7 @@ class CheckpointDir:
             _write(self.root / "fence", str(generation))
 
     def commit(self, source: Path, *, run_id: str, generation: int, now: datetime) -> Manifest | None:
-        """Makes the files under `source` the newest checkpoint; None when nothing changed or nothing is there.
-
-        Files are hard-linked, so `source` must replace files and never write into them (rsync does).
-
-        Raises:
-            RigBusy: the generation is fenced off.
-        """
+        """Files are hard-linked, so `source` must replace files and never write into them (rsync does)."""
         found = scan(source)
         if not found:
             return None
@@ -77,15 +60,18 @@ class CheckpointDir:
             )
             directory = self.root / str(manifest.id)
             shutil.rmtree(directory, ignore_errors=True)  # left by a commit that was killed before its manifest
-            for path in found:
-                target = directory / path
-                target.parent.mkdir(parents=True, exist_ok=True)
-                _link(source / path, target)
-            _write(self.root / f"{manifest.id}.json", manifest.to_json())
+            try:
+                for path in found:
+                    target = directory / path
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    _link(source / path, target)
+                _write(self.root / f"{manifest.id}.json", manifest.to_json())
+            except OSError:
+                shutil.rmtree(directory, ignore_errors=True)  # on a full disk it would hold the room that is missing
+                raise
         return manifest
 
     def newest(self) -> tuple[Checkpoint | None, list[str]]:
-        """The newest checkpoint whose files all match, and in words why newer ones were passed over."""
         skipped: list[str] = []
         for identity in reversed(self._ids()):
             manifest = self._manifest(identity)
@@ -97,7 +83,7 @@ class CheckpointDir:
         return None, skipped
 
     def prune(self, keep: int) -> list[CheckpointId]:
-        """Deletes all but the newest `keep`; the manifest goes first, so a kill in between leaves no half one."""
+        """The manifest goes first, so that what is left is no checkpoint."""
         with self._locked():
             gone = to_prune(self._ids(), keep)
             for identity in gone:
@@ -120,9 +106,14 @@ class CheckpointDir:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with FileLock(self.root / ".lock"):
-            yield
+        try:
+            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with FileLock(self.root / ".lock"):
+                yield
+        except OSError as error:
+            raise StoreFailed(
+                f"checkpoint store {self.root}: {error.strerror or error}", hint="make room or make it writable"
+            ) from error
 
 
 def scan(directory: Path) -> dict[str, FileEntry]:
@@ -152,8 +143,12 @@ def _link(source: Path, target: Path) -> None:
 def _write(path: Path, text: str) -> None:
     """Atomic, and on disk before it is visible."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with temporary.open("w", encoding="utf-8") as f:
-        f.write(text)
-        f.flush()
-        os.fsync(f.fileno())
-    temporary.replace(path)
+    try:
+        with temporary.open("w", encoding="utf-8") as f:
+            f.write(text)
+            f.flush()
+            os.fsync(f.fileno())
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise

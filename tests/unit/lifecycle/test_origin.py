@@ -72,45 +72,45 @@ def files(tmp_path: Path) -> Path:
 
 
 def test_resume_goes_on_from_the_last_run_that_has_a_checkpoint(context: Context, files: Path) -> None:
-    assert origin_of(context, job("resume")) is None
+    assert origin_of(context, job("resume"), ENVIRONMENT) is None
     ran(context, "first111", files=files)
     ran(context, "second11", files=files)
     ran(context, "third111")  # it never came to a checkpoint
     ran(context, "other111", files=files, name="other")
-    assert origin_of(context, job("resume")) == "second11"
+    assert origin_of(context, job("resume"), ENVIRONMENT) == "second11"
 
 
 def test_a_run_that_has_done_its_work_is_not_gone_on_with(context: Context, files: Path) -> None:
     ran(context, "first111", files=files)
     ran(context, "second11", files=files, end="done")
-    assert origin_of(context, job("resume")) is None
+    assert origin_of(context, job("resume"), ENVIRONMENT) is None
 
 
 def test_a_fresh_run_cuts_off_what_came_before_it(context: Context, files: Path) -> None:
     ran(context, "first111", files=files)
     ran(context, "second11", resume="fresh")
-    assert origin_of(context, job("resume")) is None
+    assert origin_of(context, job("resume"), ENVIRONMENT) is None
 
 
 def test_fresh_and_a_job_without_checkpoints_begin_with_nothing(context: Context, files: Path) -> None:
     ran(context, "first111", files=files)
-    assert origin_of(context, job("fresh")) is None
-    assert origin_of(context, replace(job("resume"), checkpoints=None)) is None
+    assert origin_of(context, job("fresh"), ENVIRONMENT) is None
+    assert origin_of(context, replace(job("resume"), checkpoints=None), ENVIRONMENT) is None
 
 
 def test_from_names_a_run_by_id_or_by_name_also_one_that_is_done(context: Context, files: Path) -> None:
     ran(context, "first111", files=files, name="pretrain", end="done")
-    assert origin_of(context, job("from:first111")) == "first111"
-    assert origin_of(context, job("from:pretrain")) == "first111"
+    assert origin_of(context, job("from:first111"), ENVIRONMENT) == "first111"
+    assert origin_of(context, job("from:pretrain"), ENVIRONMENT) == "first111"
 
 
 def test_from_a_run_that_is_not_there_or_has_no_whole_checkpoint(context: Context, files: Path) -> None:
     with pytest.raises(SpecInvalid, match=r"checkpoints\.resume: from: nobody: there is no rig 'nobody'"):
-        origin_of(context, job("from:nobody"))
+        origin_of(context, job("from:nobody"), ENVIRONMENT)
     ran(context, "empty111")
     with pytest.raises(SpecInvalid, match="run empty111 has no whole checkpoint: it committed none"):
-        origin_of(context, job("from:empty111"))
+        origin_of(context, job("from:empty111"), ENVIRONMENT)
     run = ran(context, "torn1111", files=files)
-    (run.checkpoints.root / "000001-000001" / "model.bin").write_text("evil")
+    (run.rig.path / "checkpoints" / "000001-000001" / "model.bin").write_text("evil")
     with pytest.raises(SpecInvalid, match=r"model\.bin does not match its sha256"):
-        origin_of(context, job("from:torn1111"))
+        origin_of(context, job("from:torn1111"), ENVIRONMENT)

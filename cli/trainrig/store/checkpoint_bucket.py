@@ -1,0 +1,290 @@
+"""Checkpoints committed into a bucket, so that they outlive this machine.
+
+Below the run's prefix lie three kinds of objects:
+
+* `files/SHA256`: content under its own sum, so that what did not change is not sent again and nobody can overwrite
+  anybody;
+* `manifests/ID-SUM.json`: which names of a checkpoint are which content;
+* `head.json`: which manifests are committed, and which generation may commit.
+
+A checkpoint is one only by being in the head, and the head is written in one way only: as the successor of the version
+that was read. So a zombie, whose generation the head no longer has, loses its write, and of two writers at once one
+does it over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from trainrig.errors import CommandFailed, PreflightFailed, RigBusy, StoreFailed
+from trainrig.model.clock import iso
+from trainrig.recovery.checkpoint import CheckpointId, FileEntry, Manifest, to_prune, unchanged
+from trainrig.recovery.stores import Changed, Checkpoint, Objects
+from trainrig.store.checkpoint_dir import entry, scan
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+SCHEMA = "trainrig.checkpoints/1"
+AT_ONCE = 4  # files on their way
+TRIES = 20  # against other writers; each loss means that somebody else has won
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Head:
+    """`checkpoints`: id -> sha256 of its manifest, those that are committed."""
+
+    run_id: str
+    generation: int
+    checkpoints: Mapping[CheckpointId, str]
+
+    @property
+    def ids(self) -> list[CheckpointId]:
+        return sorted(self.checkpoints)
+
+    def to_json(self) -> bytes:
+        document = {
+            "schema": SCHEMA,
+            "run_id": self.run_id,
+            "generation": self.generation,
+            "checkpoints": [{"id": str(i), "manifest_sha256": self.checkpoints[i]} for i in self.ids],
+        }
+        return json.dumps(document, indent=1).encode()
+
+
+class CheckpointBucket:
+    """`cache`: where files lie on this machine once they were fetched."""
+
+    def __init__(self, objects: Objects, url: str, prefix: str, run_id: str, cache: Path) -> None:
+        self._objects, self._url, self._prefix, self._run_id, self._cache = objects, url, prefix, run_id, cache
+        self._known: dict[CheckpointId, Manifest] = {}
+
+    def fence(self, generation: int) -> None:
+        with self._asked():
+            before, version = self._head()
+            if before.generation > generation:
+                raise _replaced(generation, before.generation)
+            if version is None:
+                before = replace(before, generation=0)
+                version = self._write_head(before, None)
+            if before.generation == generation:
+                return
+            self._write_head(replace(before, generation=generation), version)
+            self._require_conditions(before, version)
+            self._sweep()
+
+    def commit(self, source: Path, *, run_id: str, generation: int, now: datetime) -> Manifest | None:
+        found = scan(source)
+        if not found:
+            return None
+        with self._asked():
+            for _ in range(TRIES):
+                head, version = self._head()
+                if generation < head.generation:
+                    raise RigBusy(f"generation {generation} of this run may not write checkpoints any more")
+                ids = head.ids
+                last = self._manifest(head, ids[-1]) if ids else None
+                if unchanged(last, found):
+                    return None
+                self._upload(source, found, last)
+                number = ids[-1].number + 1 if ids and ids[-1].generation == generation else 1
+                manifest = Manifest(
+                    id=CheckpointId(generation=generation, number=number),
+                    run_id=run_id,
+                    created_at=iso(now),
+                    files=found,
+                )
+                content = manifest.to_json().encode()
+                digest = hashlib.sha256(content).hexdigest()
+                self._put(self._manifest_key(manifest.id, digest), content)
+                after = replace(head, generation=generation, checkpoints={**head.checkpoints, manifest.id: digest})
+                if self._committed(after, version, manifest.id):
+                    self._known[manifest.id] = manifest
+                    return manifest
+        raise StoreFailed(f"{self._url}: others commit faster than this one", hint="is the run carried out twice?")
+
+    def newest(self) -> tuple[Checkpoint | None, list[str]]:
+        skipped: list[str] = []
+        with self._asked():
+            head, _ = self._head()
+            for identity in reversed(head.ids):
+                manifest = self._manifest(head, identity)
+                faults = ["its manifest is torn"] if manifest is None else self._fetch(manifest)
+                if manifest is not None and not faults:
+                    return Checkpoint(manifest=manifest, files=self._cache / str(identity)), skipped
+                skipped.append(f"checkpoint {identity}: {'; '.join(faults[:3])}")
+        return None, skipped
+
+    def prune(self, keep: int) -> list[CheckpointId]:
+        with self._asked():
+            for _ in range(TRIES):
+                head, version = self._head()
+                gone = to_prune(head.ids, keep)
+                if not gone:
+                    return []
+                kept = {i: d for i, d in head.checkpoints.items() if i not in gone}
+                try:
+                    self._write_head(replace(head, checkpoints=kept), version)
+                except Changed:
+                    continue
+                files = self._referenced(replace(head, checkpoints=kept))
+                if files is not None:
+                    old = [m for i in gone if (m := self._manifest(head, i)) is not None]
+                    unused = {f.sha256 for m in old for f in m.files.values()} - files
+                    self._objects.delete(self._file_key(digest) for digest in sorted(unused))
+                self._objects.delete(self._manifest_key(i, head.checkpoints[i]) for i in gone)
+                return gone
+        return []
+
+    def _committed(self, after: Head, version: str | None, identity: CheckpointId) -> bool:
+        try:
+            self._write_head(after, version)
+        except Changed:
+            # Our own write may have arrived although its answer was lost.
+            return self._head()[0].checkpoints.get(identity) == after.checkpoints[identity]
+        return True
+
+    def _require_conditions(self, before: Head, version: str) -> None:
+        """A store that takes a write for a version that is gone would take a zombie's too."""
+        try:
+            self._objects.write(self._key("head.json"), before.to_json(), expected=version)
+        except Changed:
+            return
+        raise StoreFailed(
+            f"{self._url} ignores conditional writes, so a node that was given up could overwrite its successor's work",
+            hint="use a store that honours If-Match and If-None-Match: S3 itself, or a current version of this server",
+        )
+
+    def _sweep(self) -> None:
+        """Deletes what killed commits have left; whoever is still at one has lost its generation just now."""
+        head, _ = self._head()
+        files = self._referenced(head)
+        if files is None:
+            return
+        manifests = {self._manifest_key(i, d) for i, d in head.checkpoints.items()}
+        left = [k for k in self._objects.names(self._key("manifests/")) if k not in manifests]
+        left += [k for k in self._objects.names(self._key("files/")) if k.rpartition("/")[2] not in files]
+        self._objects.delete(left)
+
+    def _referenced(self, head: Head) -> set[str] | None:
+        """Sums of the files of all committed checkpoints; None: a manifest cannot be read, so nobody can say."""
+        found = [self._manifest(head, i) for i in head.ids]
+        if any(m is None for m in found):
+            return None
+        return {f.sha256 for m in found if m is not None for f in m.files.values()}
+
+    def _upload(self, source: Path, found: Mapping[str, FileEntry], last: Manifest | None) -> None:
+        """Only what the newest checkpoint does not have: older ones may be pruned at any moment."""
+        there = {f.sha256 for f in last.files.values()} if last else set()
+        paths = {f.sha256: source / path for path, f in found.items() if f.sha256 not in there}
+        _in_parallel(lambda sent: self._objects.upload(self._file_key(sent[0]), sent[1]), paths.items())
+
+    def _fetch(self, manifest: Manifest) -> list[str]:
+        """Brings a checkpoint's files into the cache; what is wrong with them, in words."""
+        directory = self._cache / str(manifest.id)
+        for other in self._cache.glob("*-*"):
+            if other != directory:
+                shutil.rmtree(other, ignore_errors=True)
+        have = scan(directory)
+        for path in have.keys() - manifest.files.keys():
+            (directory / path).unlink()
+        wanted = [(p, f) for p, f in sorted(manifest.files.items()) if have.get(p) != f]
+        faults = _in_parallel(lambda one: self._bring(*one, directory), wanted)
+        return [fault for fault in faults if fault]
+
+    def _bring(self, path: str, file: FileEntry, directory: Path) -> str:
+        target = directory / path
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not self._objects.download(self._file_key(file.sha256), target):
+            return f"{path} is missing"
+        return "" if entry(target) == file else f"{path} does not match its sha256"
+
+    def _manifest(self, head: Head, identity: CheckpointId) -> Manifest | None:
+        """None: torn, tampered with, or gone."""
+        if identity not in self._known:
+            digest = head.checkpoints[identity]
+            found = self._objects.read(self._manifest_key(identity, digest))
+            if found is None or hashlib.sha256(found[0]).hexdigest() != digest:
+                return None
+            manifest = Manifest.from_json(found[0].decode("utf-8", "replace"))
+            if manifest is None or manifest.id != identity:
+                return None
+            self._known[identity] = manifest
+        return self._known[identity]
+
+    def _head(self) -> tuple[Head, str | None]:
+        found = self._objects.read(self._key("head.json"))
+        if found is None:
+            return Head(run_id=self._run_id, generation=0, checkpoints={}), None
+        return _parse(found[0], self._url), found[1]
+
+    def _write_head(self, head: Head, version: str | None) -> str:
+        return self._objects.write(self._key("head.json"), head.to_json(), expected=version)
+
+    def _put(self, key: str, content: bytes) -> None:
+        """A manifest: its key has its sum, so whoever was there before wrote the same."""
+        try:
+            self._objects.write(key, content, expected=None)
+        except Changed:
+            return
+
+    def _key(self, name: str) -> str:
+        return f"{self._prefix}/{name}"
+
+    def _file_key(self, digest: str) -> str:
+        return self._key(f"files/{digest}")
+
+    def _manifest_key(self, identity: CheckpointId, digest: str) -> str:
+        return self._key(f"manifests/{identity}-{digest[:16]}.json")
+
+    @contextmanager
+    def _asked(self) -> Iterator[None]:
+        try:
+            yield
+        except (CommandFailed, PreflightFailed) as error:
+            if isinstance(error, StoreFailed):
+                raise
+            raise StoreFailed(
+                f"checkpoint store {self._url}: {error.message}", hint=error.hint, details=error.details
+            ) from error
+        except Changed as error:
+            raise StoreFailed(f"checkpoint store {self._url}: {error} changes all the time") from error
+
+
+def _parse(content: bytes, url: str) -> Head:
+    try:
+        value: Any = json.loads(content)
+        if value["schema"] != SCHEMA:
+            raise ValueError(value["schema"])
+        pairs = ((CheckpointId.parse(c["id"]), str(c["manifest_sha256"])) for c in value["checkpoints"])
+        return Head(
+            run_id=str(value["run_id"]),
+            generation=int(value["generation"]),
+            checkpoints={i: digest for i, digest in pairs if i is not None},
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreFailed(
+            f"{url}: head.json is not ours or was damaged: {error}",
+            hint="bring back an earlier version of the object, or begin with resume: fresh in another prefix",
+        ) from error
+
+
+def _replaced(generation: int, by: int) -> RigBusy:
+    return RigBusy(
+        f"generation {generation} of this run was replaced by generation {by}",
+        hint="another trainrig process goes on with this run; trainrig status shows it",
+    )
+
+
+def _in_parallel(work: Callable[[S], T], on: Iterable[S]) -> list[T]:
+    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+        return list(pool.map(work, on))

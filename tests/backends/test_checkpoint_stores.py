@@ -1,0 +1,319 @@
+"""What every store of checkpoints promises, held against a directory and against buckets. The buckets are emulators:
+they answer conditional writes as the real ones do, and prove nothing about permissions."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.buckets import BUCKETS, bucket
+from trainrig.errors import RigBusy, StoreFailed
+from trainrig.recovery.checkpoint import Manifest
+from trainrig.recovery.stores import CheckpointStore, Objects
+from trainrig.store.checkpoint_bucket import CheckpointBucket
+from trainrig.store.checkpoint_dir import CheckpointDir
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+RUN = "abcd2345"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a store is: as many processes as one likes open it, each from a folder of its own, and others damage it."""
+
+    open: Callable[[], CheckpointStore]
+    tamper: Callable[[Manifest, str], None]  # one file of a checkpoint
+    lose: Callable[[Manifest, str], None]
+    tear: Callable[[Manifest], None]  # its manifest
+    kept: Callable[[], int]  # contents that are kept
+
+
+@pytest.fixture(scope="module", params=["directory", *BUCKETS])
+def kept_in(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    if request.param == "directory":
+        yield None
+        return
+    with bucket(request.param, tmp_path_factory.mktemp(request.param)) as (objects, _):
+        yield objects
+
+
+@pytest.fixture
+def place(kept_in: Objects | None, tmp_path: Path, request: pytest.FixtureRequest) -> Place:
+    if kept_in is None:
+        return _directory(tmp_path / "store")
+    return _bucket(kept_in, f"runs/{request.node.name}", tmp_path)
+
+
+def _directory(root: Path) -> Place:
+    def file(manifest: Manifest, path: str) -> Path:
+        return root / str(manifest.id) / path
+
+    def tamper(manifest: Manifest, path: str) -> None:
+        file(manifest, path).unlink()  # the content may be linked into other checkpoints
+        file(manifest, path).write_text("evil")
+
+    def tear(manifest: Manifest) -> None:
+        (root / f"{manifest.id}.json").write_text('{"schema": "trainrig.che')
+
+    return Place(
+        open=lambda: CheckpointDir(root),
+        tamper=tamper,
+        lose=lambda manifest, path: file(manifest, path).unlink(),
+        tear=tear,
+        kept=lambda: len({p.stat().st_ino for p in root.glob("*-*/**/*") if p.is_file()}),
+    )
+
+
+def _bucket(objects: Objects, prefix: str, tmp_path: Path) -> Place:
+    opened: list[int] = []
+
+    def open_one() -> CheckpointBucket:
+        opened.append(1)
+        return CheckpointBucket(objects, f"test://{prefix}", prefix, RUN, tmp_path / f"cache-{len(opened)}")
+
+    def replace(key: str, content: bytes) -> None:
+        found = objects.read(key)
+        assert found is not None, key
+        objects.write(key, content, expected=found[1])
+
+    def key(manifest: Manifest, path: str) -> str:
+        return f"{prefix}/files/{manifest.files[path].sha256}"
+
+    def tear(manifest: Manifest) -> None:
+        (name,) = objects.names(f"{prefix}/manifests/{manifest.id}-")
+        replace(name, b'{"schema": "trainrig.che')
+
+    return Place(
+        open=open_one,
+        tamper=lambda manifest, path: replace(key(manifest, path), b"evil"),
+        lose=lambda manifest, path: objects.delete([key(manifest, path)]),
+        tear=tear,
+        kept=lambda: len(list(objects.names(f"{prefix}/files/"))),
+    )
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "staging"
+    (path / "rank-0" / "sub").mkdir(parents=True)
+    (path / "rank-0" / "sub" / "opt.bin").write_text("o")
+    write(path, "a")
+    return path
+
+
+def write(source: Path, text: str) -> None:
+    """As rsync does: a new file under the old name."""
+    temporary = source / ".new"
+    temporary.write_text(text)
+    temporary.replace(source / "rank-0" / "model.bin")
+
+
+def commit(store: CheckpointStore, source: Path, generation: int = 1) -> Manifest | None:
+    return store.commit(source, run_id=RUN, generation=generation, now=NOW)
+
+
+def begun(place: Place, generation: int = 1) -> CheckpointStore:
+    store = place.open()
+    store.fence(generation)
+    return store
+
+
+def model(place: Place) -> tuple[str | None, list[str]]:
+    """What another process resumes from, and what it passed over."""
+    newest, skipped = place.open().newest()
+    return (newest.files / "rank-0" / "model.bin").read_text() if newest else None, skipped
+
+
+def test_another_process_resumes_from_what_was_committed_last(place: Place, source: Path) -> None:
+    store = begun(place)
+    assert model(place) == (None, [])
+    first = commit(store, source)
+    write(source, "b")
+    second = commit(store, source)
+    assert first is not None
+    assert second is not None
+    assert [str(first.id), str(second.id)] == ["000001-000001", "000001-000002"]
+    newest, skipped = place.open().newest()
+    assert newest is not None
+    assert (newest.manifest, skipped) == (second, [])
+    found = {p.relative_to(newest.files).as_posix(): p.read_text() for p in newest.files.rglob("*") if p.is_file()}
+    assert found == {"rank-0/model.bin": "b", "rank-0/sub/opt.bin": "o"}
+
+
+def test_nothing_new_is_no_commit(place: Place, source: Path, tmp_path: Path) -> None:
+    store = begun(place)
+    assert commit(store, source) is not None
+    assert commit(store, source) is None
+    assert commit(place.open(), source) is None
+    assert commit(store, tmp_path / "not there") is None
+
+
+def test_what_did_not_change_is_kept_once(place: Place, source: Path) -> None:
+    store = begun(place)
+    commit(store, source)
+    write(source, "b")
+    commit(store, source)
+    assert place.kept() == 3  # two models, one optimizer
+
+
+def test_a_zombie_can_neither_commit_nor_take_over(place: Place, source: Path) -> None:
+    zombie = begun(place)
+    commit(zombie, source)
+    heir = begun(place, 2)
+    write(source, "zombie")
+    with pytest.raises(RigBusy, match="may not write"):
+        commit(zombie, source)
+    with pytest.raises(RigBusy, match="replaced by generation 2"):
+        zombie.fence(1)
+    assert model(place) == ("a", [])
+    write(source, "heir")
+    manifest = commit(heir, source, 2)
+    assert manifest is not None
+    assert str(manifest.id) == "000002-000001"
+    assert model(place) == ("heir", [])
+
+
+def test_a_zombie_that_is_fenced_in_the_middle_of_its_commit(
+    place: Place, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zombie = begun(place)
+    commit(zombie, source)
+    if not isinstance(zombie, CheckpointBucket):
+        pytest.skip("a directory holds its lock during the whole commit")
+    write(source, "zombie")
+    upload = zombie._upload
+
+    def slow(*words: Any) -> None:
+        begun(place, 2)
+        upload(*words)
+
+    monkeypatch.setattr(zombie, "_upload", slow)
+    with pytest.raises(RigBusy, match="may not write"):
+        commit(zombie, source)
+    assert model(place) == ("a", [])
+    assert place.kept() == 3  # its file is left,
+    begun(place, 3)
+    assert place.kept() == 2  # until the next generation looks
+
+
+@pytest.mark.parametrize("harm", ["tamper", "lose"])
+def test_a_file_that_differs_or_is_gone_passes_its_checkpoint_over(place: Place, source: Path, harm: str) -> None:
+    store = begun(place)
+    commit(store, source)
+    write(source, "b")
+    second = commit(store, source)
+    assert second is not None
+    getattr(place, harm)(second, "rank-0/model.bin")
+    words = {"tamper": "does not match its sha256", "lose": "is missing"}[harm]
+    assert model(place) == ("a", [f"checkpoint 000001-000002: rank-0/model.bin {words}"])
+
+
+def test_a_torn_manifest_passes_its_checkpoint_over(place: Place, source: Path) -> None:
+    store = begun(place)
+    commit(store, source)
+    write(source, "b")
+    second = commit(store, source)
+    assert second is not None
+    place.tear(second)
+    assert model(place) == ("a", ["checkpoint 000001-000002: its manifest is torn"])
+    write(source, "c")
+    assert commit(place.open(), source) is not None  # and the run goes on
+    assert model(place) == ("c", [])
+
+
+def test_retention_gives_up_the_oldest_and_their_content(place: Place, source: Path) -> None:
+    store = begun(place)
+    for text in "abcd":
+        write(source, text)
+        commit(store, source)
+    assert [str(i) for i in store.prune(2)] == ["000001-000001", "000001-000002"]
+    assert store.prune(2) == []
+    assert place.kept() == 3  # two models and the optimizer that both have
+    assert model(place) == ("d", [])
+
+
+def test_content_that_comes_back_after_it_was_pruned_is_there(place: Place, source: Path) -> None:
+    store = begun(place)
+    for text in "aba":
+        write(source, text)
+        commit(store, source)
+        store.prune(1)
+    assert model(place) == ("a", [])
+
+
+def test_two_writers_at_once_lose_nothing(place: Place, tmp_path: Path) -> None:
+    begun(place)
+    made: list[Manifest] = []
+
+    def work(name: str) -> None:
+        source, store = tmp_path / name, place.open()
+        for number in range(5):
+            (source / "rank-0").mkdir(parents=True, exist_ok=True)
+            write(source, f"{name}{number}")
+            manifest = commit(store, source)
+            assert manifest is not None
+            made.append(manifest)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in ("left", "right")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(m.id.number for m in made) == list(range(1, 11))
+    newest, skipped = place.open().newest()
+    assert newest is not None
+    assert (newest.manifest.id.number, skipped) == (10, [])
+
+
+def test_a_kill_before_the_commit_leaves_what_was_there(
+    place: Place, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = begun(place)
+    commit(store, source)
+    write(source, "b")
+    monkeypatch.setattr("trainrig.recovery.checkpoint.Manifest.to_json", lambda _: 1 / 0)
+    with suppress(ZeroDivisionError):
+        commit(store, source)
+    monkeypatch.undo()
+    assert model(place) == ("a", [])
+    assert commit(place.open(), source) is not None
+    assert model(place) == ("b", [])
+
+
+def test_a_bucket_that_ignores_conditions_is_refused(kept_in: Objects | None, tmp_path: Path) -> None:
+    """An older server may take `If-Match` and write all the same."""
+    if kept_in is None:
+        pytest.skip("a directory has no conditions")
+
+    class Careless:
+        def __init__(self, objects: Objects) -> None:
+            self._objects = objects
+
+        def write(self, key: str, content: bytes, *, expected: str | None) -> str:
+            found = self._objects.read(key)
+            return self._objects.write(key, content, expected=found[1] if found else None)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._objects, name)
+
+    careless: Any = Careless(kept_in)
+    store = CheckpointBucket(careless, "s3://old/server", "careless", RUN, tmp_path)
+    with pytest.raises(StoreFailed, match="ignores conditional writes"):
+        store.fence(1)
+
+
+def test_a_head_that_is_not_ours_is_not_overwritten(kept_in: Objects | None, tmp_path: Path) -> None:
+    if kept_in is None:
+        pytest.skip("a directory has no head")
+    kept_in.write("foreign/head.json", json.dumps({"schema": "other/1"}).encode(), expected=None)
+    store = CheckpointBucket(kept_in, "s3://b/foreign", "foreign", RUN, tmp_path)
+    with pytest.raises(StoreFailed, match=r"head\.json is not ours"):
+        store.fence(1)
