@@ -86,7 +86,7 @@ def test_what_a_job_saves_at_the_notice_is_where_it_goes_on(program: Program) ->
     (saved,) = [int(line.split()[-1]) for line in started.said.splitlines() if "saved at" in line]
     assert document["metrics"] == {"began": saved, "ended": 60}
     assert document["recoveries"] == 1
-    assert "1 checkpoints committed" in started.said
+    assert "saved and stopped" in started.said
     assert left_of(document["run_id"]) == []
 
 

@@ -35,7 +35,7 @@ _STATE = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Saved:
-    committed: int  # checkpoints, by us
+    something: bool  # the job wrote since the notice
     seconds: float
 
 
@@ -62,29 +62,30 @@ def save_and_stop(
         _mark(ssh)
         job_control.send_signal(ssh, save_signal, without=noticed)
     sync.stop()
-    if save_signal:
-        _wait_until_saved(ssh, ends - copy, clock)
+    # A round of the periodic copy may have committed it already: what counts is that the job has written.
+    saved = bool(save_signal) and _wait_until_saved(ssh, ends - copy, clock)
     _commit(sync)
     patience = ends - copy - clock()
-    if save_signal and sync.committed > before:
+    if saved:
         patience = min(patience, AFTER_SAVE_SECONDS)
     _stop(ssh, max(1, int(patience)))
     while not _commit(sync) and clock() < ends:
         time.sleep(LOOK_SECONDS)
-    return Saved(committed=sync.committed - before, seconds=clock() - began)
+    return Saved(something=saved or sync.committed > before, seconds=clock() - began)
 
 
-def _wait_until_saved(ssh: Ssh, until: float, clock: Callable[[], float]) -> None:
-    """Until a node has written since the signal and none writes any more, or the job has ended."""
+def _wait_until_saved(ssh: Ssh, until: float, clock: Callable[[], float]) -> bool:
+    """Until a node has written since the signal and none writes any more (True), or the job has ended."""
     last: list[str] | None = None
     while clock() < until:
         states = ssh.each(lambda node: _ask(ssh, node, _STATE))
         if last == states and any(s.startswith("yes\n") for s in states):
-            return
+            return True
         last = states
         if not any(ssh.each(lambda node: bool(_ask(ssh, node, f"docker ps -q --filter name={CONTAINER}").strip()))):
-            return
+            return False
         time.sleep(LOOK_SECONDS)
+    return False
 
 
 def _mark(ssh: Ssh) -> None:

@@ -365,15 +365,15 @@ def _save_on_notice(
     job_control.follow(
         ssh, log, on_tick=lambda: next(rounds, None) is not None, cursors=log.cursors, heed_notice=False, lost_seconds=0
     )
-    told = f"{saved.committed} checkpoints committed" if saved.committed else "nothing new to commit"
-    run.observe(Progress(phase="run", message=f"{told} {saved.seconds:.0f} s after the notice"))
+    told = "saved and stopped" if saved.something else "stopped, with nothing new saved,"
+    run.observe(Progress(phase="run", message=f"{told} {saved.seconds:.0f} s after the notice was heard"))
     context.journal.append(
         run.run_id,
         "notice",
         {
             "generation": attempt.generation,
             "ranks": list(noticed),
-            "committed": saved.committed,
+            "saved": saved.something,
             "seconds": round(saved.seconds, 1),
         },
     )

@@ -87,7 +87,7 @@ def test_what_the_signal_made_the_job_save_is_committed_and_the_job_is_not_waite
 ) -> None:
     job = Job(saves_after=5)
     result, sync = saved(job)
-    assert (result.committed, sync.stopped, job.runs) == (1, True, False)
+    assert (result.something, sync.committed, sync.stopped, job.runs) == (True, 1, True, False)
     assert job.patience <= last_save.AFTER_SAVE_SECONDS
     assert result.seconds < 15
     assert not any("docker kill" in a for a in job.asked)  # the agent of that node has sent it
@@ -102,14 +102,14 @@ def test_ranks_without_a_notice_get_the_signal_from_us(saved: Callable[..., tupl
 def test_a_job_that_never_saves_leaves_time_for_the_copy(saved: Callable[..., tuple[Saved, Sync]]) -> None:
     job = Job(saves_after=None)
     result, _ = saved(job)
-    assert result.committed == 0
+    assert not result.something
     assert result.seconds <= 30 - last_save.HEARD_LATE_SECONDS
 
 
 def test_without_a_signal_the_stop_is_what_makes_it_save(saved: Callable[..., tuple[Saved, Sync]]) -> None:
     job = Job(saves_after=None, at_term=True)
     result, _ = saved(job, signal=None)
-    assert result.committed == 1
+    assert result.something
     assert 10 <= job.patience <= 20
     assert not any("docker kill" in a for a in job.asked)
 
@@ -118,5 +118,15 @@ def test_a_node_that_has_gone_already_is_given_up_when_the_time_is_over(
     saved: Callable[..., tuple[Saved, Sync]],
 ) -> None:
     result, _ = saved(Job(saves_after=None, gone=True), signal=None)
-    assert result.committed == 0
+    assert not result.something
     assert result.seconds >= 30 - last_save.HEARD_LATE_SECONDS
+
+
+def test_a_save_that_the_periodic_copy_was_quicker_with_counts_too(
+    saved: Callable[..., tuple[Saved, Sync]],
+) -> None:
+    job = Job(saves_after=0)
+    job.saved = True  # written, and committed by now
+    result, sync = saved(job)
+    assert (result.something, sync.committed) == (True, 0)
+    assert job.patience <= last_save.AFTER_SAVE_SECONDS
