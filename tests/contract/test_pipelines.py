@@ -8,6 +8,7 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import yaml
 from check_jsonschema import main as check_jsonschema
 from click.testing import CliRunner
 
-from support import wheels
+from support import fake_forge, wheels
 from trainrig import assets
 
 ROOT = assets.path("examples").parent
@@ -107,6 +108,8 @@ class Action:
         (folder / "bin").mkdir()
         (folder / "bin" / "trainrig").write_text(FAKE)
         (folder / "bin" / "trainrig").chmod(0o755)
+        self.more: dict[str, str] = {}
+        self.said = ""
         self.files = {name: folder / name for name in ("GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "CALLS")}
 
     def run(self, fails: str = "", code: int = 7, **inputs: str) -> int:
@@ -116,7 +119,7 @@ class Action:
         defaults = {name: str(i.get("default", "")) for name, i in document["inputs"].items()}
         given = {**defaults, "token": "t", **{k.replace("_", "-"): v for k, v in inputs.items()}}
         env = {"PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", "GITHUB_REPOSITORY": "team/train", "FAILS": fails}
-        env |= {"CODE": str(code)}
+        env |= {"CODE": str(code), **self.more}
         env |= {"GITHUB_RUN_ID": "123", "GITHUB_ACTION_PATH": str(ROOT), **{n: str(f) for n, f in self.files.items()}}
         for step in document["runs"]["steps"]:
             own = {
@@ -126,7 +129,8 @@ class Action:
             exported = dict(line.split("=", 1) for line in self.files["GITHUB_ENV"].read_text().splitlines())
             argv = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
             step_env = {**env, **exported, **own}
-            done = subprocess.run(argv, cwd=self.folder, env=step_env, capture_output=True, check=False)
+            done = subprocess.run(argv, cwd=self.folder, env=step_env, capture_output=True, text=True, check=False)
+            self.said = done.stdout + done.stderr
             if done.returncode:
                 return done.returncode
         return 0
@@ -148,6 +152,48 @@ def test_a_plan_is_made_shown_and_commented(action: Action) -> None:
         "comment trainrig-plan --state planned",
     ]
     assert "### the plan" in action.files["GITHUB_STEP_SUMMARY"].read_text()
+
+
+def git(folder: Path, *words: str) -> None:
+    identity = ["-c", "user.name=ada", "-c", "user.email=ada@example.com", "-c", "init.defaultBranch=main"]
+    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
+
+
+def pull_request(folder: Path, base: str, change: str) -> None:
+    """What actions/checkout leaves: the merge commit of a pull request, with as much of the past as fetch-depth 2."""
+    origin = folder / "origin"
+    origin.mkdir()
+    git(origin, "init")
+    for branch, text in (("main", base), ("change", change)):
+        if branch == "change":
+            git(origin, "checkout", "-b", branch)
+        (origin / "job.yaml").write_text(text)
+        git(origin, "add", "job.yaml")
+        git(origin, "commit", "-m", branch)
+    git(origin, "checkout", "main")
+    git(origin, "commit", "--allow-empty", "-m", "meanwhile")
+    git(origin, "merge", "--no-ff", "change")
+    git(folder, "clone", "--depth", "2", origin.as_uri(), "checkout")
+
+
+@pytest.mark.terraform
+def test_a_pull_request_is_planned_and_its_comment_says_what_differs_from_the_base(tmp_path: Path) -> None:
+    """The steps of trainrig-plan.yml with the real trainrig; GitHub is a local server."""
+    base = "name: tiny\nresources: {cpus: 1+}\nrun: 'true'\n"
+    pull_request(tmp_path, base, base.replace("'true'", "echo more") + "num_nodes: 2\n")
+    action = Action(tmp_path / "checkout")
+    command = f'exec env PYTHONPATH="{ROOT / "cli"}" "{sys.executable}" -m trainrig "$@"'
+    (action.folder / "bin" / "trainrig").write_text(f"#!/bin/sh\n{command}\n")
+    with fake_forge.serving() as server:
+        action.more = {**fake_forge.github(server), "TRAINRIG_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
+        for _ in range(2):
+            token = "forge-test-token"
+            code = action.run(do="plan", offline="true", comment="true", environment="local", token=token)
+            assert code == 0, action.said
+    (comment,) = server.comments
+    for line in ("* Place ~ `nodes`: `1` -> `2`", "* Work ~ `command`: `true` -> `echo more`"):
+        assert line in str(comment["body"])
+    assert "### `tiny`" in action.files["GITHUB_STEP_SUMMARY"].read_text()
 
 
 def test_names_of_files_are_no_shell(action: Action) -> None:
@@ -197,6 +243,27 @@ def test_gitlabs_jobs_find_the_same_rig(tmp_path: Path) -> None:
     found = [subprocess.check_output(["bash", "-ec", script], env=env, text=True).strip() for _ in range(2)]
     assert found[0] == found[1]
     assert RUN_ID.fullmatch(found[0])
+
+
+@pytest.mark.parametrize(
+    ("job", "fails", "code", "calls"),
+    [
+        ("trainrig-plan", "", 0, ["plan job.yaml --offline --out trainrig-plan", "comment trainrig-plan"]),
+        ("trainrig-apply", "", 0, ["apply trainrig-plan --yes", "comment trainrig-plan --state applied"]),
+        ("trainrig-apply", "apply", 13, ["apply trainrig-plan --yes", "comment trainrig-plan --state expired"]),
+        ("trainrig-destroy", "", 0, ["destroy --run-id 0abcdef1", "comment --run-id 0abcdef1 --state destroyed"]),
+        ("trainrig-destroy", "destroy", 12, ["destroy --run-id 0abcdef1"]),
+    ],
+)
+def test_gitlabs_jobs_do_what_they_say(action: Action, job: str, fails: str, code: int, calls: list[str]) -> None:
+    document = yaml.load((ROOT / "examples" / "ci" / "gitlab.yml").read_text(), Loader=_Gitlab)
+    lines = [line for line in document[job]["script"] if isinstance(line, str)]
+    env = {"PATH": f"{action.folder / 'bin'}:{os.environ['PATH']}", "CALLS": str(action.files["CALLS"])}
+    env |= {"TRAINRIG_JOB": "job.yaml", "TRAINRIG_RUN_ID": "0abcdef1", "GITLAB_TOKEN": "t", "FAILS": fails}
+    env |= {"CODE": str(code), "CI_MERGE_REQUEST_DIFF_BASE_SHA": "0" * 40}
+    argv = ["bash", "-eo", "pipefail", "-c", "\n".join(lines)]
+    done = subprocess.run(argv, cwd=action.folder, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, action.calls) == (code, calls), done.stderr
 
 
 def test_an_unknown_verb_is_refused(action: Action) -> None:

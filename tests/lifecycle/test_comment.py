@@ -35,7 +35,7 @@ def test_one_comment_is_kept_up_to_date(cli: Cli, monkeypatch: pytest.MonkeyPatc
     time.sleep(1)  # a plan's time has whole seconds
     assert cli("plan", "job.yaml", "--out", "plan", "--set", "num_nodes=2").code == 0
     dry = cli("comment", "plan", "--base", "base", "--dry-run").out
-    assert "+ `Machines and the rest: module.rig.trainrig_local_node.node[1]`" in dry
+    assert "* Machines and the rest + create `module.rig.trainrig_local_node.node[1]`" in dry
     with serving() as server:
         for name, value in github(server).items():
             monkeypatch.setenv(name, value)

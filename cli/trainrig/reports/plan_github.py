@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
 from trainrig.model.plan import Plan
-from trainrig.reports.plan_diff import TOLERANCE_PERCENT, PlanDiff
+from trainrig.reports.plan_diff import TOLERANCE_PERCENT, Change, PlanDiff
+from trainrig.reports.plan_kinds import GROUPS, REST
 from trainrig.reports.plan_markdown import Section, code, sections
 
 GITHUB_LIMIT = 65_000  # characters; GitHub takes 65,535
@@ -25,6 +26,9 @@ _SAID: Mapping[State, str] = {
     "expired": "**expired**: plan again before it is applied",
 }
 _LEASE_OVER = "**expired**: its lease is over; unless that was extended, nothing is left"
+_FOLLOWS = {REST, "Values", "Files"}  # from what stands before them in a comparison
+_GIVEN = "Given"  # the values of a root that decide by themselves, also where no provider was asked for rights
+_DECIDE = {"ssh_ingress_cidrs", "checkpoint_prefix", "read_only_urls", "lease_seconds"}
 _APPROVAL = "Once approved, "
 _CUT = "> **Cut: this text cannot be approved.** The whole plan is in the run's summary and artefacts."
 _MARKER = re.compile(r"^<!-- trainrig (\{.*\}) -->$", re.MULTILINE)
@@ -79,7 +83,8 @@ def comment(
 ) -> Comment:
     """`base` is what differs from the plan of the base branch, `command` applies this one, `at` is when it was made,
     `until` how long it can be applied, or its rig lives."""
-    shown = [_headline(plan, state, until), *([_delta(base)] if base else []), *sections(plan)]
+    head, *rest = sections(plan)
+    shown = [_headline(plan, state, until), head, *(_delta(base) if base else []), *rest]
     approval = f"{_APPROVAL}`{command}` applies this and nothing else." if state == "planned" else ""
     body, cut = _fit(shown, approval, limit - 2_000)
     findings = [[f.code, f.detail] for f in plan.findings]
@@ -157,14 +162,49 @@ def _opening(name: str, said: str) -> str:
     return f"trainrig plan of {code(name)}: {said}."
 
 
-def _delta(base: PlanDiff) -> Section:
-    lines = []
+def _delta(base: PlanDiff) -> list[Section]:
+    """What decides, and folded what follows from it."""
+    first: list[str] = []
+    then: list[str] = []
     for name, changes in base.sections.items():
-        for what, old, new in changes:
-            sign = "+" if old is None else "-" if new is None else "~"
-            was_now = " -> ".join(code(value) for value in (old, new) if value)
-            lines.append(f"* {name} {sign} {code(what)}: {was_now}")
-    return Section(title="Against the base branch", lines=tuple(lines or ["nothing differs"]), rows=len(lines))
+        for group, some in _by_group(name, changes).items():
+            (then if group in _FOLLOWS else first).extend(f"* {line}" for line in _lines(group, some))
+    found = [
+        Section(
+            title="Against the base branch", lines=tuple(first or ["nothing that decides differs"]), rows=len(first)
+        )
+    ]
+    if then:
+        title = f"Against the base branch, {len(then)} more: machines, values and files"
+        found.append(Section(title=title, lines=tuple(then), folds=True, rows=len(then)))
+    return found
+
+
+def _by_group(name: str, changes: Iterable[Change]) -> dict[str, list[Change]]:
+    """The changes of a section; of resources by what they are: rights, network, the rest."""
+    found: dict[str, list[Change]] = {}
+    for what, old, new in changes:
+        group, colon, address = what.partition(": ")
+        key, shown = (group, address) if name == "Resources" and colon else (name, what)
+        key = _GIVEN if key == "Values" and what in _DECIDE else key
+        found.setdefault(key, []).append((shown, old, new))
+    return found
+
+
+def _lines(name: str, changes: Iterable[Change]) -> Iterator[str]:
+    """A line for what is another; what came or went in one line where it is of one kind, as fallbacks and resources."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for what, old, new in changes:
+        sign = "+" if old is None else "-" if new is None else "~"
+        value = old if new is None else new
+        if sign != "~" and what == "fallback":
+            alike.setdefault((sign, what), []).append(code(value or ""))
+        elif sign != "~" and name in GROUPS and value in {"create", "update", "delete"}:
+            alike.setdefault((sign, value), []).append(code(what))
+        else:
+            yield f"{name} {sign} {code(what)}: {' -> '.join(code(v) for v in (old, new) if v)}"
+    for (sign, kind), items in alike.items():
+        yield f"{name} {sign} {kind} {', '.join(items)}"
 
 
 def _fit(shown: Sequence[Section], approval: str, limit: int) -> tuple[str, bool]:

@@ -75,20 +75,43 @@ def test_texts_of_others_are_no_markdown() -> None:
 
 
 def test_what_differs_from_the_base_branch_is_shown() -> None:
+    rule = "Network: module.rig.aws_vpc_security_group_ingress_rule.ssh"
     moved = PlanDiff(
         job="train",
-        place=(),
+        place=(("chosen", "a", "b"), ("fallback", "c", None), ("fallback", None, "d"), ("fallback", None, "e")),
         costs=(("expected", "$100.00", "$110.00 (+10 %)"),),
-        work=(),
+        work=(("command, line 2", "a", "b"),),
         pins=(("driver", "580.126.09", "570.1"),),
-        resources=(),
+        resources=((f"{rule}[0]", None, "create"), (f"{rule}[1]", None, "create"), (f"{rule} cidr_ipv4", "1", "2")),
         findings=(),
-        values=(),
-        files=(),
+        values=(("disk_gb", "64", "96"), ("ssh_ingress_cidrs", "[1]", "[2]")),
+        files=(("main.tf", "aa", "bb"),),
     )
     body = made(base=moved).body
-    assert "* Cost ~ `expected`: `$100.00` -> `$110.00 (+10 %)`" in body
-    assert "* Pins ~ `driver`: `580.126.09` -> `570.1`" in body
+    shown = [line for line in body.splitlines() if line.startswith("* ")]
+    first = [
+        "* Place ~ `chosen`: `a` -> `b`",
+        "* Place - fallback `c`",
+        "* Place + fallback `d`, `e`",
+        "* Cost ~ `expected`: `$100.00` -> `$110.00 (+10 %)`",
+        "* Work ~ `command, line 2`: `a` -> `b`",
+        "* Pins ~ `driver`: `580.126.09` -> `570.1`",
+        f"* Network ~ `{rule.partition(': ')[2]} cidr_ipv4`: `1` -> `2`",
+        f"* Network + create `{rule.partition(': ')[2]}[0]`, `{rule.partition(': ')[2]}[1]`",
+        "* Given ~ `ssh_ingress_cidrs`: `[1]` -> `[2]`",
+    ]
+    at = shown.index(first[0])
+    assert shown[at : at + len(first)] == first
+    folded = body[body.index("<details><summary>Against the base branch, 2 more") :]
+    assert folded.index("* Values ~ `disk_gb`") < folded.index("* Files ~ `main.tf`") < folded.index("</details>")
+    assert body.index("### `train`") < body.index("#### Against the base branch") < body.index("#### Cost")
+
+
+def test_a_plan_like_that_of_the_base_branch_says_so() -> None:
+    nothing = PlanDiff(
+        job="train", place=(), costs=(), work=(), pins=(), resources=(), findings=(), values=(), files=()
+    )
+    assert "nothing that decides differs" in made(base=nothing).body
 
 
 def test_what_the_job_does_and_what_the_rules_say_is_there() -> None:
