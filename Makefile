@@ -1,5 +1,7 @@
 # `make demo` and `make test` work on a bare Debian or Ubuntu machine: they say what they install before they do.
 VENV := .venv
+# Two at once: most of the slow tests wait. In the order of the files, so that the ones with Docker begin early.
+PYTEST_ARGS := -n 2 --dist loadgroup --no-loadscope-reorder
 RUN := scripts/with-docker.sh $(VENV)/bin
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 

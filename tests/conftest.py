@@ -14,6 +14,13 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """For pytest-xdist: a file stays in one process, and so do all tests with Docker, which count what is there."""
+    for item in items:
+        group = "docker" if item.get_closest_marker("docker") else item.location[0]
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 @pytest.fixture(autouse=True)
 def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A fresh TRAINRIG_HOME; the cache is shared, since what it holds is keyed by content."""
