@@ -16,13 +16,14 @@ import pytest
 from support import cheap_steps, jobs, postgres, stub_rigs
 from support.cli import Ran
 from support.program import wait_until
+from support.receiver import receiver
 from support.schemas import check
 from support.stub_cloud import objects
-from trainrig.errors import Unplaceable
+from trainrig.errors import CredentialsMissing, Unplaceable
 from trainrig.lifecycle import queue, run
 from trainrig.model.environment import CloudPolicy, Environment
 from trainrig.model.events import silent
-from trainrig.model.job import ResourceOption
+from trainrig.model.job import Notify, ResourceOption
 from trainrig.model.placement import CatalogStamp, Placement
 from trainrig.model.rig import RigState
 from trainrig.store import ledger
@@ -234,6 +235,23 @@ def test_a_worker_with_another_home_says_what_must_be_shared(workers: Workers, t
         assert worker.wait(60) == 4
         assert "another TRAINRIG_HOME" in workers.said(0)
         assert "share that folder" in workers.said(0)
+
+
+def test_a_webhook_hears_how_a_run_ended_also_when_it_is_down(
+    isolated: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with receiver() as hook:
+        monkeypatch.setenv("HOOK", hook.url)
+        workers._env["HOOK"] = hook.url
+        run_ids = [put(name, notify=Notify(webhook="env:HOOK")) for name in ("one", "two")]
+        assert workers.start("--until-empty").wait(60) == 0, workers.said(0)
+        assert {(d["run_id"], d["event"], d["exit_code"]) for d in hook.documents} == {(r, "done", 0) for r in run_ids}
+        assert "planted-secret" not in "".join(p.read_text() for p in isolated.rglob("*.json"))
+    with pytest.raises(CredentialsMissing, match="env:NOT_SET"):
+        put("four", notify=Notify(webhook="env:NOT_SET"))
+    run_ids.append(put("three", notify=Notify(webhook="env:HOOK")))
+    assert workers.start("--until-empty").wait(60) == 0, workers.said(1)
+    check_exactly_once(isolated, run_ids)
 
 
 def test_limits_hold_across_workers_and_kills(isolated: Path, workers: Workers, cli: Callable[..., Ran]) -> None:

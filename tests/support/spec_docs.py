@@ -30,6 +30,7 @@ TABLES: dict[str, Table] = {
     "placement": schema.PLACEMENT,
     "pins": schema.PINS,
     "recovery": schema.RECOVERY,
+    "notify": schema.NOTIFY,
     "environment": environment_schema.ENVIRONMENT,
     "cloud": environment_schema.CLOUD_POLICY,
     "account-aws": environment_schema.ACCOUNTS["aws"],

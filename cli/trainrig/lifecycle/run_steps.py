@@ -21,6 +21,7 @@ from trainrig.lifecycle import (
     host_keys,
     job_control,
     job_image,
+    notify,
     results,
     rig_request,
     run_facts,
@@ -145,6 +146,8 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
             return {"kind": "setup_failed", "error": as_result(failed), "mendable": False}
         context.journal.append(run.run_id, "job_started", {"generation": generation})
         context.journal.set_state(run.run_id, RigState.RUNNING)
+        again = "recovered" if generation > 1 else "started"
+        notify.tell(context, run, again, f"the job runs on {len(attempt.node_list)} nodes", generation=generation)
     return {"kind": "launched"}
 
 
@@ -247,6 +250,7 @@ def next_step(run: RunContext, generation: int, seen: Seen) -> dict[str, Any]:
                 return {"do": "restart"}
             case Replace():
                 context.journal.append(run.run_id, "recovery", {"generation": generation, "reason": action.reason})
+                notify.tell(context, run, "preempted", action.reason, generation=generation)
                 return {"do": "replace", "market": action.market}
             case _:
                 # Silence that ended in nothing: the node answered again, or nobody knows.
@@ -288,6 +292,20 @@ def tear_down(run: RunContext) -> dict[str, Any]:
         state = RigState.DESTROYED if proof.clean else RigState.FAILED
         context.journal.set_state(run.run_id, state, clean=proof.clean, reason="; ".join(proof.doubts))
     return {"kind": "destroyed", "clean": proof.clean, "doubts": list(proof.doubts), "resources": len(proof.fates)}
+
+
+def tell_end(run: RunContext, generation: int, end: Mapping[str, Any], *, clean: bool) -> dict[str, Any]:
+    """The last event of a run, told before its process may end."""
+    kind = end["kind"] if end["kind"] in {"done", "cancelled"} and clean else "failed"
+    because = end.get("reason") or end.get("error", {}).get("message") or f"it ended as {end['kind']}"
+    message = "nothing is left" if kind == "done" else because if clean else f"{because}; something may still bill"
+    with run.opened() as context:
+        if end["kind"] == "policy":
+            notify.tell(context, run, "guard", because, generation=generation, detail=end["limit"])
+        code = 0 if end["kind"] == "done" else end.get("exit_code")
+        notify.tell(context, run, kind, message, generation=generation, exit_code=code)
+    notify.flush(run)
+    return {"kind": "told"}
 
 
 def preempt(context: Context, attempt: Attempt, node: Node, *, notice: bool = False) -> None:

@@ -74,11 +74,19 @@ def _tear_down(run_id: str) -> dict[str, Any]:
     return run_steps.tear_down(_context(run_id))
 
 
+@DBOS.step()
+def _tell_end(run_id: str, ended: Mapping[str, Any]) -> dict[str, Any]:
+    clean = ended["destroyed"]["clean"]
+    return run_steps.tell_end(_context(run_id), ended["generation"], ended["end"], clean=clean)
+
+
 @DBOS.workflow()
 def run_workflow(run_id: str) -> dict[str, Any]:
     """Returns `{end, collected, destroyed, generation}`; the job's failure is a result here, not an error."""
     with _played(run_id):
-        return _run(run_id)
+        ended = _run(run_id)
+        _tell_end(run_id, ended)
+        return ended
 
 
 @DBOS.workflow()
@@ -92,6 +100,7 @@ def queued_workflow(run_id: str) -> dict[str, Any]:
                 ended = _run(run_id)
             else:
                 ended = {"end": begun, "collected": {}, "destroyed": _tear_down(run_id), "generation": 1}
+            _tell_end(run_id, ended)
         except RigError as error:
             _ended(run, error)
             raise

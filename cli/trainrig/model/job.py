@@ -109,6 +109,17 @@ class Recovery:
     strategy: str | None = None
 
 
+EVENTS = ("started", "preempted", "recovered", "guard", "done", "failed", "cancelled")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Notify:
+    """Who is told what becomes of a run. `webhook` is a reference, since such a URL is often a secret."""
+
+    webhook: str  # "env:NAME" or "file:PATH"
+    events: tuple[str, ...] = EVENTS
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlacementWishes:
     profile: Profile = "balanced"
@@ -154,6 +165,7 @@ class Job:
     placement: PlacementWishes = field(default_factory=PlacementWishes)
     pins: Pins = field(default_factory=Pins)
     recovery: Recovery = field(default_factory=Recovery)
+    notify: Notify | None = None
     lease_seconds: int | None = None  # None: the environment's
     network: Mapping[str, str] = field(default_factory=dict)
     source: str | None = None  # the job file, for messages

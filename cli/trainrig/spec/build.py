@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Final
 
 from trainrig.errors import Problem
-from trainrig.model.job import Checkpoints, Job, Mount, Pins, PlacementWishes, Recovery
+from trainrig.model.job import EVENTS, Checkpoints, Job, Mount, Notify, Pins, PlacementWishes, Recovery
 from trainrig.model.rig import digest_of
 from trainrig.spec.compose import without_lines
 from trainrig.spec.mounts import declared_sizes, read_bucket, read_mounts, substitute
@@ -61,6 +61,7 @@ def build(root: Map, *, default_name: str, problems: list[Problem], draft: bool 
         placement=_placement(values),
         pins=_pins(values),
         recovery=_recovery(values, hardware.recovery, problems),
+        notify=_notify(values),
         lease_seconds=values.get("lease"),
         network=values.get("network", {}),
         source=root.source.file,
@@ -168,6 +169,13 @@ def _checkpoints(values: Values) -> Checkpoints | None:
         keep=given.get("keep", 3),
         store=given.get("store"),
     )
+
+
+def _notify(values: Values) -> Notify | None:
+    given = values.get("notify")
+    if not isinstance(given, Values) or "webhook" not in given:
+        return None
+    return Notify(webhook=given.get("webhook"), events=given.get("events", EVENTS))
 
 
 def _placement(values: Values) -> PlacementWishes:

@@ -17,6 +17,7 @@ _SIZE_UNITS: Final = {"": 1.0} | {u + rest: 1024.0**n for u, n in _POWERS.items(
 _SIZE: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)\s*([A-Za-z]{0,3})(\+?)\Z")
 _DURATION_PART: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)\s*([smhdw])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_REFERENCE: Final = re.compile(r"(?:env:[A-Za-z_][A-Za-z0-9_]*|file:.+)\Z")
 _ENV_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _NAME: Final = re.compile(r"[a-zA-Z0-9]+(?:[._-]{1,2}[a-zA-Z0-9]+)*\Z")
 NUMBER_OR_TEXT: Final[dict[str, Any]] = {"type": ["number", "string"]}
@@ -143,6 +144,13 @@ def _job_name(node: Node) -> str:
     return word
 
 
+def _reference(node: Node) -> str:
+    word = string(node)
+    if not _REFERENCE.match(word):
+        raise Bad(node, "a reference is wanted here, not the value itself", "write env:NAME, or file:PATH")
+    return word
+
+
 def _container_path(node: Node) -> str:
     word = string(node)
     if not word.startswith("/"):
@@ -166,6 +174,9 @@ NAME: Final = Form(
 )
 ENV_NAME: Final = Form(read=_env_name, shows="NAME", schema={"type": "string"})
 LABEL_NAME: Final = Form(read=lambda n: scalar(n, "a label").text, shows="label", schema={"type": "string"})
+REFERENCE: Final = Form(
+    read=_reference, shows="`env:NAME`, `file:PATH`", schema={"type": "string", "pattern": "^(env|file):"}
+)
 CONTAINER_PATH: Final = Form(read=_container_path, shows="absolute path", schema={"type": "string", "pattern": "^/"})
 USD: Final = Form(read=_usd, shows="US dollars: `40`, `2.50`", schema=NUMBER_OR_TEXT)
 POSITIVE: Final = Form(read=_positive, shows="number", schema={"type": "number", "exclusiveMinimum": 0})

@@ -10,6 +10,7 @@ import shlex
 from dataclasses import replace
 from typing import Final
 
+from trainrig.model.job import EVENTS
 from trainrig.spec.forms import (
     CONTAINER_PATH,
     DATA_SIZE,
@@ -20,6 +21,7 @@ from trainrig.spec.forms import (
     NAME,
     NOT_NEGATIVE,
     POSITIVE,
+    REFERENCE,
     SCRIPT,
     SETTING,
     STRING,
@@ -211,6 +213,19 @@ RECOVERY: Final = Table(
     ),
 )
 
+NOTIFY: Final = Table(
+    title="`notify`",
+    keys=(
+        Key(
+            name="webhook",
+            form=REFERENCE,
+            meaning="Where the URL is found that gets the events; never the URL itself",
+            required=True,
+        ),
+        Key(name="events", form=list_of(one_of(*EVENTS)), meaning="Which; all when not given"),
+    ),
+)
+
 NETWORK: Final = map_of(LABEL_NAME, SETTING)
 
 _CONFIG_REFUSED: Final = {
@@ -340,6 +355,7 @@ JOB: Final = Table(
         Key(name="placement", form=PLACEMENT, meaning="How the offer is chosen", origin="trainrig"),
         Key(name="pins", form=PINS, meaning="Exact versions of driver and CUDA", origin="trainrig"),
         Key(name="recovery", form=RECOVERY, meaning="What happens after preemption and failure", origin="trainrig"),
+        Key(name="notify", form=NOTIFY, meaning="Who is told what becomes of the run", origin="trainrig"),
         Key(
             name="network",
             form=NETWORK,
@@ -355,7 +371,7 @@ JOB: Final = Table(
         "file_mounts_mapping": _INTERNAL,
         "storage_mounts": _INTERNAL,
         "managed_secrets": "there is no secret server; use `secrets`",
-        "event_callback": "`trainrig run --format json` prints every change of state",
+        "event_callback": "use `notify`, which tells a webhook",
         "execution": "it belongs into the first document of several",
         "primary_tasks": "job groups are not supported: a file's jobs run one after the other",
         "termination_delay": "job groups are not supported: a file's jobs run one after the other",

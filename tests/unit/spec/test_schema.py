@@ -7,7 +7,7 @@ import pytest
 
 from support.specs import job, problems
 from trainrig.errors import SpecInvalid
-from trainrig.model.job import Checkpoints, Pins, PlacementWishes, Recovery
+from trainrig.model.job import Checkpoints, Notify, Pins, PlacementWishes, Recovery
 
 EVERYTHING = """
 name: everything
@@ -131,3 +131,13 @@ def test_a_template_is_told_from_a_mapping() -> None:
     with pytest.raises(SpecInvalid) as caught:
         job("run: {{ command }}\n")
     assert "`{{ }}` is of a template" in caught.value.problems[0].hint
+
+
+def test_a_webhook_is_named_and_never_written_down() -> None:
+    found = job("notify: {webhook: 'env:HOOK', events: failed}\nrun: x\n").notify
+    assert found == Notify(webhook="env:HOOK", events=("failed",))
+    assert job("notify: {webhook: 'file:~/hook'}\nrun: x\n").notify == Notify(webhook="file:~/hook")
+    (words,) = problems("notify: {webhook: 'https://hooks.example/T0/B0/x'}\nrun: x\n")
+    assert "a reference is wanted here" in words
+    (words,) = problems("notify: {events: [done]}\nrun: x\n")
+    assert "needs the key `webhook`" in words
