@@ -40,6 +40,13 @@ def error(placement: Placement) -> Unplaceable:
     return kind(
         f"{placement.job}: none of {sum(counts.values()):,} offers fits; "
         f"the last {counts[last]:,} were rejected for {last.value}{said}",
-        hint=_HINTS.get(last, "trainrig explain --rejected JOB lists every offer with its reason"),
+        hint=_hint(last, counts),
         details=details,
     )
+
+
+def _hint(last: Code, counts: Counter[Code]) -> str:
+    elsewhere = counts[Code.CLOUD_NOT_ALLOWED]
+    if last in {Code.GPU_MISMATCH, Code.GPU_COUNT} and elsewhere:
+        return f"offers on clouds that this environment does not have: {elsewhere:,}; choose another with --env"
+    return _HINTS.get(last, "trainrig explain --rejected JOB lists every offer with its reason")

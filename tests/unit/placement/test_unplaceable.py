@@ -31,3 +31,11 @@ def test_no_offers_at_all() -> None:
 
 def test_a_cloud_that_is_not_allowed() -> None:
     assert "cloud_not_allowed" in error(placed([offer()], None, environment(clouds=()))).message
+
+
+def test_what_other_clouds_sell_is_told_with_the_way_to_it() -> None:
+    clouds = environment().clouds
+    found = error(placed([offer(gpu="L4"), offer(cloud="gcp")], None, environment(clouds=clouds[:1])))
+
+    assert "gpu_mismatch" in found.message
+    assert found.hint == "offers on clouds that this environment does not have: 1; choose another with --env"
