@@ -31,6 +31,7 @@ echo "hello $TOKEN"; echo '{"loss": 1}' > /outputs/m.json
 $ACT""",
     outputs={"metrics": "/outputs/m.json", "elsewhere": "/tmp/elsewhere"},
     checkpoints=Checkpoints(path="/checkpoints"),
+    metrics=True,
 )
 OFFER = an_offer()
 
@@ -86,6 +87,12 @@ def test_a_second_run_of_all_roles_changes_nothing(ssh: Ssh, image: str) -> None
     assert recap.results > 10
 
 
+def test_exporters_answer_on_the_node_alone(ssh: Ssh) -> None:
+    get = "python3 -c 'import sys,urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())'"
+    assert "node_memory_MemTotal_bytes" in sh(ssh, f"{get} http://127.0.0.1:9100/metrics")
+    assert ":9100" not in sh(ssh, "ss -ltnH | grep -v 127.0.0.1").split()
+
+
 def test_a_node_that_has_not_moved_is_not_converged_again(rig: Path, ssh: Ssh, image: str) -> None:
     seen: list[Event] = []
     configure(rig, JOB, OFFER, ssh.nodes, image, seen.append)
@@ -105,6 +112,18 @@ def test_verify_finds_a_node_that_was_changed_by_hand_and_configure_mends_it(rig
     assert check(evidence, "drift") == ("pass", "as the roles left it")
     stored = json.loads((rig / "evidence.json").read_text())
     assert stored["schema"] == "trainrig.evidence/1"
+
+
+def test_docker_comes_back_from_a_half_written_file_a_mask_and_systemds_giving_up(
+    rig: Path, ssh: Ssh, image: str
+) -> None:
+    sh(ssh, "printf '{\"exec-opts\": [' > /etc/docker/daemon.json; systemctl restart docker 2>/dev/null || true")
+    sh(ssh, "systemctl stop docker.service docker.socket; systemctl mask docker.service")
+    (evidence,) = verify(ssh, JOB, OFFER, image, silent).nodes
+    assert check(evidence, "docker")[0] == "fail"
+    assert "container_runtime : Start Docker Engine" in check(evidence, "drift")[1]
+    configure(rig, JOB, OFFER, ssh.nodes, image, silent)
+    assert sh(ssh, "docker version --format '{{.Server.Os}}'; systemctl is-enabled docker.service") == "linux\nenabled"
 
 
 def test_a_job_runs_to_its_end_and_its_secrets_are_gone_with_it(

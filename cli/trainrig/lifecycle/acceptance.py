@@ -68,7 +68,8 @@ def _verdict(good: bool, detail: str) -> tuple[Status, str]:
 
 
 def _unknown(answers: Answers, part: str) -> tuple[Status, str]:
-    return "fail", answers.probe.get("errors", {}).get(part, "the node does not say")
+    why = answers.probe.get("error", "the node does not say")
+    return "fail", str(answers.probe.get("errors", {}).get(part, why))
 
 
 def _gpus(promise: Promise, answers: Answers) -> tuple[Status, str]:

@@ -38,6 +38,7 @@ def configure(
     secrets: Mapping[str, str] | None = None,
     grace_seconds: int = launch.GRACE_SECONDS,
     ready_seconds: float = READY_SECONDS,
+    always: bool = False,
     stopped: Callable[[], bool] = lambda: False,
     on_ready: Callable[[Ssh], None] = lambda _: None,
 ) -> Ssh:
@@ -50,6 +51,7 @@ def configure(
         fabric: the network between the nodes.
         bucket: URL of a store that the nodes themselves write to.
         secrets: the job's variables that open its stores, see secret_values.store_variables.
+        always: also where a node says that nothing has moved since it was last converged.
         stopped: True ends the work where it is.
         on_ready: told once, when all nodes answer and before the roles.
 
@@ -67,7 +69,7 @@ def configure(
         job, offer, image, driver=driver, fabric=fabric, bucket=bucket, grace_seconds=grace_seconds
     )
     digest = converge_digest(_role_files(), variables)
-    same = ssh.each(lambda node: is_converged(ssh, node, digest))
+    same = ssh.each(lambda node: not always and is_converged(ssh, node, digest))
     moved = [node for node, unmoved in zip(ssh.nodes, same, strict=True) if not unmoved]
     changes = 0
     if moved:
@@ -120,7 +122,10 @@ def converge(
 def is_converged(ssh: Ssh, node: Node, digest: str) -> bool:
     """Whether the node was converged from `digest` and nothing that a role owns there has moved since."""
     outcome = ssh.run(node, [STATE], check=False)
-    return outcome.ok and json.loads(outcome.stdout)["inputs"] == digest
+    try:
+        return outcome.ok and bool(json.loads(outcome.stdout)["inputs"] == digest)
+    except (ValueError, KeyError, TypeError):
+        return False  # the program itself was changed
 
 
 @cache

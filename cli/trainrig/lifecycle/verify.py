@@ -147,7 +147,10 @@ def _document(ssh: Ssh, node: Node, words: list[str]) -> Mapping[str, Any]:
     if not outcome.ok or not lines:
         said = outcome.stderr.strip().splitlines() or [f"exit code {outcome.returncode}"]
         return {"error": said[-1], "errors": {}}
-    document: Mapping[str, Any] = json.loads(lines[-1])
+    try:
+        document: Mapping[str, Any] = json.loads(lines[-1])
+    except ValueError:
+        return {"error": f"{words[0]} does not say what it should: {lines[-1][:200]}", "errors": {}}
     return document
 
 

@@ -155,6 +155,7 @@ class Job:
     secrets: Mapping[str, str] = field(default_factory=dict)
     mounts: tuple[Mount, ...] = ()
     inputs: Mapping[str, Decimal] = field(default_factory=dict)  # URL -> GB that the job reads beside its mounts
+    metrics: bool = False  # exporters on the nodes
     s3_endpoint: str | None = None  # of s3:// URLs; None: AWS
     checkpoints: Checkpoints | None = None
     outputs: Mapping[str, str] = field(default_factory=dict)  # name -> path in the container

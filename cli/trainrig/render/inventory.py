@@ -59,6 +59,8 @@ def role_variables(
         "agent_save_signal": signal,
         "trainrig_data": bool(mounts or bucket),
         "data_mounts": mounts,
+        "trainrig_metrics": job.metrics,
+        "metrics_gpus": gpus > 0,
         "data_s3_endpoint": job.s3_endpoint or "",
         # Nodes of the local cloud are made from this machine's distribution, whose mirror is all that they need.
         "data_rclone_source": "distribution" if offer.cloud == "local" else "upstream",

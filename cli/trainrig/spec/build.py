@@ -34,6 +34,9 @@ def build(root: Map, *, default_name: str, problems: list[Problem], draft: bool 
     image: str | None = values.get("image", hardware.container)
     name = values.get("name", default_name)
     mounts = _mounts(values, start_in, problems)
+    if values.get("launch") == "mpi" and values.get("num_nodes", 1) > 1:
+        hint = "launch: torchrun or ray, or num_nodes: 1; a run script may call mpirun itself"
+        problems.append(problem(values.at("launch"), "`launch: mpi` starts one node only", hint))
     job = Job(
         name=name,
         options=hardware.options,
@@ -52,6 +55,7 @@ def build(root: Map, *, default_name: str, problems: list[Problem], draft: bool 
         mounts=mounts,
         inputs=_unmounted(values, mounts, problems),
         s3_endpoint=values.get("s3_endpoint"),
+        metrics=values.get("metrics", False),
         checkpoints=_checkpoints(values),
         outputs=values.get("outputs", {}),
         budget_usd=values.get("budget"),

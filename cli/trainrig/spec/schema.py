@@ -12,6 +12,7 @@ from typing import Final
 
 from trainrig.model.job import EVENTS
 from trainrig.spec.forms import (
+    BOOLEAN,
     CONTAINER_PATH,
     DATA_SIZE,
     DURATION,
@@ -328,7 +329,13 @@ JOB: Final = Table(
         Key(
             name="launch",
             form=one_of("torchrun", "ray", "mpi"),
-            meaning="How `run` is started on several nodes",
+            meaning="How `run` is started: once a GPU, as Ray's head, or by `mpirun`, which is for one node",
+            origin="trainrig",
+        ),
+        Key(
+            name="metrics",
+            form=BOOLEAN,
+            meaning="`true`: exporters for Prometheus on each node, for the node alone: ports 9100 and, of GPUs, 9400",
             origin="trainrig",
         ),
         Key(name="checkpoints", form=CHECKPOINTS, meaning="The checkpoint contract", origin="trainrig"),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Self
 
 from trainrig.errors import CommandFailed, ConfigureFailed, Interrupted, MissingTool, RigError
@@ -15,8 +16,8 @@ from trainrig.model.process import Command
 from trainrig.tools import proc
 from trainrig.tools.ssh import Ssh
 
-# On tmpfs, and removed after the pull: a login of a registry does not stay on a node.
-LOGIN_DIR = "/run/trainrig/docker"
+# Logs in, with the job's login or the node's own identity, pulls, and forgets the login (role container_runtime).
+PULL = "/usr/local/lib/trainrig/pull"
 _DOCKER_HUB = "docker.io"
 
 
@@ -156,15 +157,7 @@ def _pull(ssh: Ssh, node: Node, image: str, login: Login | None, observe: Observ
         observe(Progress(phase="deliver", message=f"{image} is there already", node=node.name))
         return ""
     observe(Progress(phase="deliver", message=f"pulling {image}", node=node.name))
-    docker = ["env", f"DOCKER_CONFIG={LOGIN_DIR}", "docker"] if login else ["docker"]
-    try:
-        if login:
-            words = [*docker, "login", "--username", login.user, "--password-stdin", login.server]
-            outcome = ssh.run(node, words, stdin=login.password.encode(), secrets=[login.password], check=False)
-            if not outcome.ok:
-                return f"login at {login.server}: {outcome.stderr.strip()}"
-        outcome = ssh.run(node, [*docker, "pull", "--quiet", image], check=False)
-    finally:
-        if login:
-            ssh.run(node, ["rm", "-rf", LOGIN_DIR], check=False)
-    return "" if outcome.ok else outcome.stderr.strip() or f"docker pull exited with {outcome.returncode}"
+    stdin = json.dumps(asdict(login)).encode() if login else b""
+    secrets = [login.password] if login else []
+    outcome = ssh.run(node, [PULL, image], stdin=stdin, secrets=secrets, check=False)
+    return "" if outcome.ok else outcome.stderr.strip() or f"{PULL} exited with {outcome.returncode}"

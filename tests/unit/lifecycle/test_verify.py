@@ -6,7 +6,7 @@ import pytest
 
 from support.jobs import a_node
 from trainrig.errors import ConfigureFailed
-from trainrig.lifecycle.verify import _drift, _skew, require, store, stored
+from trainrig.lifecycle.verify import _document, _drift, _skew, require, store, stored
 from trainrig.model.evidence import Evidence, NodeCheck, NodeEvidence
 from trainrig.model.process import Outcome
 from trainrig.tools.ssh import Ssh
@@ -50,3 +50,10 @@ def test_drift_names_what_moved_on_that_node_alone() -> None:
     changed = [("a", "job : Lay down the files (/etc/x)"), ("b", "base : Hold kernel packages")]
     assert _drift("a", changed).detail == "moved away from its roles: job : Lay down the files (/etc/x)"
     assert _drift("c", changed).status == "pass"
+
+
+def test_a_probe_that_was_changed_by_hand_fails_with_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = Outcome(returncode=0, stdout="hello\n", stderr="", seconds=1)
+    monkeypatch.setattr(Ssh, "run", lambda *_args, **_options: answer)
+    document = _document(Ssh(rig=Path("/rig"), nodes=()), a_node(), ["/lib/probe"])
+    assert document["error"] == "/lib/probe does not say what it should: hello"

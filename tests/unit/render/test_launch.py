@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from support.jobs import a_job, a_launch, a_node, an_offer
-from trainrig.errors import SpecInvalid
 from trainrig.model.job import Checkpoints, Mount
 from trainrig.render import launch
 
@@ -125,7 +124,6 @@ def test_a_ray_worker_joins_the_head_and_stays_as_long_as_it_lives(tmp_path: Pat
     assert (tmp_path / "calls").read_text().splitlines() == [join, join, "status --address=10.0.0.1:6379"]
 
 
-def test_mpi_over_several_nodes_is_refused() -> None:
-    two = a_launch(2, job=a_job(launch="mpi"))
-    with pytest.raises(SpecInvalid, match="one node only"):
-        launch.scripts(two, two.nodes[0])
+def test_mpi_starts_one_process_a_gpu() -> None:
+    one = a_launch(1, job=a_job(launch="mpi"), offer=an_offer(gpu="H100", gpu_count=8))
+    assert "mpirun --allow-run-as-root -np 8" in launch.scripts(one, one.nodes[0])["command"]

@@ -117,3 +117,69 @@ def test_an_end_is_told_with_the_notice_that_may_have_caused_it(tmp_path: Path) 
     (tmp_path / "exit.json").write_text('{"exit_code":143}\n')
     told = run(tmp_path, text, {"systemctl": "echo failed"}).stdout
     assert yaml.safe_load(told) == {"exit_code": 143, "notice": {"kind": "preemption"}}
+
+
+def clock(tmp_path: Path, *words: str, **stubs: str) -> list[str]:
+    """What the script says on a machine, not a container, whose programs answer as `stubs`."""
+    machine = {"systemd-detect-virt": "exit 1", "apt-get": f"echo apt-get $* >> {tmp_path}/did"}
+    chronyc = (
+        f'case "$*" in *tracking) echo "A,b,3,1.0,$(cat {tmp_path}/offset),0" ;; *) echo "$*" >> {tmp_path}/did ;; esac'
+    )
+    for name in ("offset", "did"):
+        (tmp_path / name).touch()
+    script = render("base", "clock")
+    return run(tmp_path, script, {**machine, "chronyc": chronyc, **stubs}, *words).stdout.splitlines()
+
+
+CHRONY = """case "$1 $*" in
+  *is-active*) exit @ACTIVE@ ;;
+  "cat "*chrony.service) ;;
+  "cat "*) exit 1 ;;
+  *) echo "$*" >> @DID@ ;;
+esac"""
+
+
+def test_a_time_service_that_runs_and_is_right_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "offset").write_text("-0.000012")
+    assert clock(tmp_path, systemctl=CHRONY.replace("@ACTIVE@", "0")) == []
+
+
+def test_a_clock_that_is_off_is_stepped(tmp_path: Path) -> None:
+    (tmp_path / "offset").write_text("-612.5")
+    assert clock(tmp_path, "--check", systemctl=CHRONY.replace("@ACTIVE@", "0")) == ["step the clock by -612.5 s"]
+    assert (tmp_path / "did").read_text() == ""
+    clock(tmp_path, systemctl=CHRONY.replace("@ACTIVE@", "0"))
+    assert (tmp_path / "did").read_text() == "makestep\n"
+
+
+def test_a_time_service_that_was_stopped_is_started(tmp_path: Path) -> None:
+    systemctl = CHRONY.replace("@ACTIVE@", "3").replace("@DID@", f"{tmp_path}/did")
+    assert clock(tmp_path, systemctl=systemctl) == ["start chrony"]
+    assert (tmp_path / "did").read_text() == "enable --now --quiet chrony.service\n"
+
+
+def test_a_machine_without_a_time_service_gets_one(tmp_path: Path) -> None:
+    assert clock(tmp_path, "--check", systemctl="exit 1") == ["install chrony"]
+    assert (tmp_path / "did").read_text() == ""
+    assert clock(tmp_path, systemctl="exit 1")[:1] == ["install chrony"]
+    assert "install -y -q --no-install-recommends chrony" in (tmp_path / "did").read_text()
+
+
+def test_a_container_has_its_hosts_clock(tmp_path: Path) -> None:
+    assert clock(tmp_path, systemctl="exit 1", **{"systemd-detect-virt": "exit 0"}) == []
+
+
+def test_docker_that_will_not_start_says_why_in_its_own_words(tmp_path: Path) -> None:
+    entries = [
+        '{"SYSLOG_IDENTIFIER": "dockerd", "MESSAGE": "no space left"}',
+        '{"SYSLOG_IDENTIFIER": "systemd", "MESSAGE": "x"}',
+    ]
+    stubs = {
+        "systemctl": f'echo "$*" >> {tmp_path}/did; case "$1" in is-active|start) exit 1 ;; esac',
+        "journalctl": "\n".join(f"echo '{entry}'" for entry in entries),
+    }
+    done = run(tmp_path, render("container_runtime", "docker-up"), stubs)
+    assert (done.returncode, done.stderr) == (1, "Docker Engine does not start:\nno space left\n")
+    assert "unmask --quiet docker.service docker.socket" in (tmp_path / "did").read_text()
+    done = run(tmp_path, render("container_runtime", "docker-up"), {**stubs, "systemctl": "exit 0"})
+    assert (done.returncode, done.stdout) == (0, "")

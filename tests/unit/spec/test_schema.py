@@ -141,3 +141,8 @@ def test_a_webhook_is_named_and_never_written_down() -> None:
     assert "a reference is wanted here" in words
     (words,) = problems("notify: {events: [done]}\nrun: x\n")
     assert "needs the key `webhook`" in words
+
+
+def test_mpi_is_refused_for_several_nodes_before_anything_is_rented() -> None:
+    (message,) = problems("run: x\nlaunch: mpi\nnum_nodes: 2\n")
+    assert message == "2:9 `launch: mpi` starts one node only"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from support.jobs import a_node
 from trainrig.errors import ConfigureFailed
 from trainrig.model.events import Event, Progress, silent
-from trainrig.tools.container import LOGIN_DIR, Ahead, Login, deliver
+from trainrig.tools.container import Ahead, Login, deliver
 from trainrig.tools.ssh import Ssh, connect
 
 Play = Callable[[str, str], Ssh]
@@ -44,7 +45,7 @@ def test_an_image_that_was_built_here_is_streamed_to_the_nodes_that_lack_it(play
     seen: list[Event] = []
     deliver(play(BUILT_HERE, has), "train:1", seen.append)
     assert (tmp_path / "loaded").read_text() == "data"
-    assert "docker pull" not in (tmp_path / "calls").read_text()
+    assert "pull" not in (tmp_path / "calls").read_text()
     last = seen[-1]
     assert isinstance(last, Progress)
     assert (last.message, last.done, last.total) == ("train:1 to tr-hello-1", 4, 4)
@@ -83,17 +84,14 @@ def test_a_registry_that_is_dead_is_told_in_dockers_words_by_node(play: Play) ->
         deliver(ssh, "r.example/train:1", silent)
 
 
-def test_a_login_lasts_for_the_pull_alone_and_its_password_is_on_no_command_line(play: Play, tmp_path: Path) -> None:
-    ssh = play(NOT_HERE, f'case "$line" in *login*) cat > {tmp_path}/stdin ;; esac')
+def test_a_login_travels_to_the_node_by_stdin_alone(play: Play, tmp_path: Path) -> None:
+    ssh = play(NOT_HERE, f'case "$line" in *pull*) cat > {tmp_path}/stdin ;; esac')
     deliver(ssh, "r.example/train:1", silent, login=Login(server="r.example", user="ada", password="s3cret"))
-    calls = [c for c in (tmp_path / "calls").read_text().splitlines() if c]
-    assert (tmp_path / "stdin").read_text() == "s3cret"
-    assert not [c for c in calls if "s3cret" in c]
-    assert f"rm -rf {LOGIN_DIR}" in calls
-    assert next(c for c in calls if "pull" in c).startswith(f"env DOCKER_CONFIG={LOGIN_DIR} docker pull")
+    assert json.loads((tmp_path / "stdin").read_text()) == {"server": "r.example", "user": "ada", "password": "s3cret"}
+    assert "s3cret" not in (tmp_path / "calls").read_text()
 
 
-def test_a_login_that_is_refused_is_told(play: Play) -> None:
-    ssh = play(NOT_HERE, 'case "$line" in *login*) echo "unauthorized" >&2; exit 1 ;; esac')
-    with pytest.raises(ConfigureFailed, match=r"login at docker\.io: unauthorized"):
-        deliver(ssh, "train:1", silent, login=Login.of({"SKYPILOT_DOCKER_USERNAME": "ada"}))
+def test_a_login_names_docker_hub_when_it_names_no_server() -> None:
+    login = Login.of({"SKYPILOT_DOCKER_USERNAME": "ada", "SKYPILOT_DOCKER_PASSWORD": "s3cret"})
+    assert login == Login(server="docker.io", user="ada", password="s3cret")
+    assert Login.of({}) is None
