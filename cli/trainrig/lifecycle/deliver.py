@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
+from trainrig import settings
 from trainrig.errors import ConfigureFailed
 from trainrig.model.events import Observer, Progress
 from trainrig.model.job import Job
@@ -13,6 +15,7 @@ from trainrig.placement.notices import folder_words
 from trainrig.render.launch import NODE_DIR, Launch, mount_source
 from trainrig.tools import container, proc, rsync
 from trainrig.tools.ssh import Ssh
+from trainrig.tools.token_life import credential_files
 
 
 def deliver(ssh: Ssh, launch: Launch, observe: Observer) -> None:
@@ -55,4 +58,11 @@ def _workdir(ssh: Ssh, job: Job, workdir: str, observe: Observer) -> None:
 
 def _push(ssh: Ssh, source: Path, target: str, observe: Observer, *, ignore: bool) -> None:
     observe(Progress(phase="deliver", message=f"{source} to {len(ssh.nodes)} nodes"))
-    ssh.each(lambda node: rsync.push(ssh, node, source, target, ignore=ignore))
+    kept = kept_back()
+    ssh.each(lambda node: rsync.push(ssh, node, source, target, ignore=ignore, kept_back=kept))
+
+
+def kept_back() -> tuple[Path, ...]:
+    """What of this machine no node gets, even where it lies in the working directory, as in a pipeline's checkout: our
+    keys and states, and the credentials of whoever started us."""
+    return (settings.home(), *credential_files(os.environ))

@@ -15,6 +15,7 @@ from dbos import EnqueueOptions
 from trainrig import settings
 from trainrig.errors import ConfigureFailed, RigError, Unplaceable
 from trainrig.lifecycle import pins, run_engine, run_workflow
+from trainrig.lifecycle.deliver import kept_back
 from trainrig.lifecycle.run_context import RunContext, save
 from trainrig.model.job import Job
 from trainrig.placement.admission import admit
@@ -89,7 +90,7 @@ def _copied(source: Path, folder: Path, *, ignore: bool) -> Path:
         raise ConfigureFailed(f"{source} is not there", hint="check workdir and file_mounts in the job file")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
-        rsync.copy(source, folder, ignore=ignore)
+        rsync.copy(source, folder, ignore=ignore, kept_back=kept_back())
     except RigError as error:
         raise ConfigureFailed(
             f"{source} could not be copied into {folder}: {error.message}", hint=error.hint

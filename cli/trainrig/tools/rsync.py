@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from trainrig.errors import CommandFailed
@@ -13,35 +14,54 @@ from trainrig.model.process import Command
 from trainrig.tools import proc
 from trainrig.tools.ssh import Ssh, privilege
 
+_WILDCARD = re.compile(r"([*?[])")
 _SUMS = 'cd "$1" && find . -type f -print0 | sort -z | xargs -0 -r sha256sum'
 
 
-def push(ssh: Ssh, node: Node, source: Path, target: str, *, ignore: bool = False, delete: bool = True) -> None:
+def push(
+    ssh: Ssh,
+    node: Node,
+    source: Path,
+    target: str,
+    *,
+    ignore: bool = False,
+    delete: bool = True,
+    kept_back: Iterable[Path] = (),
+) -> None:
     """A directory's contents into the directory `target`, or a file onto the path `target`.
 
     Args:
         ignore: leave out what .gitignore files name, and .git.
         delete: what is not in `source` goes from `target`.
+        kept_back: files and folders that stay here when they lie in `source`.
     """
     options = ["--chmod=a+rwX"]  # the image decides which user the job runs as
     if source.is_dir():
         options += ["--delete"] if delete else []
-        options += ["--filter=:- .gitignore", "--exclude=/.git"] if ignore else []
+        options += _left_out(source, ignore, kept_back)
         _rsync(ssh, node, [*options, f"{source}/", _remote(node, f"{target}/")])
     else:
         _rsync(ssh, node, [*options, str(source), _remote(node, target)])
 
 
-def copy(source: Path, folder: Path, *, ignore: bool = False) -> None:
-    """A directory's contents, or a file, into a folder of this machine; `ignore` as for push.
+def copy(source: Path, folder: Path, *, ignore: bool = False, kept_back: Iterable[Path] = ()) -> None:
+    """A directory's contents, or a file, into a folder of this machine; `ignore` and `kept_back` as for push.
 
     Raises:
         CommandFailed: it could not be read or written.
     """
-    options = ["--filter=:- .gitignore", "--exclude=/.git"] if ignore else []
+    options = _left_out(source, ignore, kept_back)
     proc.run(
         Command(argv=["rsync", "--archive", *options, f"{source}/" if source.is_dir() else str(source), f"{folder}/"])
     )
+
+
+def _left_out(source: Path, ignore: bool, kept_back: Iterable[Path]) -> list[str]:
+    root = source.resolve()
+    inside = (path.resolve() for path in kept_back)
+    names = [path.relative_to(root).as_posix() for path in inside if path != root and path.is_relative_to(root)]
+    found = ["--exclude=/" + _WILDCARD.sub(r"[\1]", name) for name in names]
+    return found + (["--filter=:- .gitignore", "--exclude=/.git"] if ignore else [])
 
 
 def pull(ssh: Ssh, node: Node, source: str, target: Path, *, mirror: bool = False) -> None:

@@ -19,6 +19,19 @@ _FILES = {
 }
 
 
+# Where the login of a pipeline lays credentials, often in the middle of the checkout.
+_CREDENTIAL_FILES = (
+    *(name for names in _FILES.values() for name in names),
+    *("GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_GHA_CREDS_PATH", "CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE"),
+    *("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "ARM_CLIENT_CERTIFICATE_PATH", "KUBECONFIG"),
+)
+
+
+def credential_files(env: Mapping[str, str]) -> list[Path]:
+    """The files that an environment names as credentials, whether they are there or not."""
+    return [Path(env[name]).expanduser() for name in _CREDENTIAL_FILES if env.get(name)]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TokenLife:
     """`name` is the variable that says it."""
