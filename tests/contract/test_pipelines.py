@@ -106,11 +106,21 @@ class Action:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "bin").mkdir()
-        (folder / "bin" / "trainrig").write_text(FAKE)
-        (folder / "bin" / "trainrig").chmod(0o755)
+        self.be_fake()
         self.more: dict[str, str] = {}
         self.said = ""
         self.files = {name: folder / name for name in ("GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "CALLS")}
+
+    def be_fake(self) -> None:
+        self._program(FAKE)
+
+    def be_real(self) -> None:
+        self._program(f'#!/bin/sh\nexec env PYTHONPATH="{ROOT / "cli"}" "{sys.executable}" -m trainrig "$@"\n')
+
+    def _program(self, text: str) -> None:
+        path = self.folder / "bin" / "trainrig"
+        path.write_text(text)
+        path.chmod(0o755)
 
     def run(self, fails: str = "", code: int = 7, **inputs: str) -> int:
         document: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -182,8 +192,7 @@ def test_a_pull_request_is_planned_and_its_comment_says_what_differs_from_the_ba
     base = "name: tiny\nresources: {cpus: 1+}\nrun: 'true'\n"
     pull_request(tmp_path, base, base.replace("'true'", "echo more") + "num_nodes: 2\n")
     action = Action(tmp_path / "checkout")
-    command = f'exec env PYTHONPATH="{ROOT / "cli"}" "{sys.executable}" -m trainrig "$@"'
-    (action.folder / "bin" / "trainrig").write_text(f"#!/bin/sh\n{command}\n")
+    action.be_real()
     with fake_forge.serving() as server:
         action.more = {**fake_forge.github(server), "TRAINRIG_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
         for _ in range(2):
@@ -194,6 +203,28 @@ def test_a_pull_request_is_planned_and_its_comment_says_what_differs_from_the_ba
     for line in ("* Place ~ `nodes`: `1` -> `2`", "* Work ~ `command`: `true` -> `echo more`"):
         assert line in str(comment["body"])
     assert "### `tiny`" in action.files["GITHUB_STEP_SUMMARY"].read_text()
+
+
+@pytest.mark.terraform
+def test_atlantis_finds_what_it_may_apply(action: Action, tmp_path: Path) -> None:
+    """Its server looks for untracked files that end in .tfplan, and applies nothing when there is none."""
+    workflow = yaml.safe_load((ROOT / "examples" / "ci" / "atlantis-repos.yaml").read_text())["workflows"]["trainrig"]
+    git(tmp_path, "init")
+    (tmp_path / "job.yaml").write_text("name: tiny\nresources: {cpus: 1+}\nrun: 'true'\n")
+    action.be_real()
+    env = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "PLANFILE": str(tmp_path / "a.tfplan")}
+    for step in workflow["plan"]["steps"]:
+        subprocess.run(["sh", "-c", step["run"]], cwd=tmp_path, env=env, check=True, capture_output=True)
+    listed = ["git", "ls-files", ".", "--others"]
+    untracked = subprocess.run(listed, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert [name for name in untracked if name.endswith(".tfplan")] == ["a.tfplan"]
+    assert (tmp_path / "a.tfplan.d" / "manifest.json").is_file()
+    action.be_fake()
+    for step in workflow["apply"]["steps"]:
+        env["CALLS"] = str(action.files["CALLS"])
+        subprocess.run(["sh", "-c", step["run"]], cwd=tmp_path, env=env, check=True, capture_output=True)
+    assert action.calls == [f"apply {tmp_path / 'a.tfplan.d'} --yes"]
+    assert not (tmp_path / "a.tfplan").exists()
 
 
 def test_names_of_files_are_no_shell(action: Action) -> None:
