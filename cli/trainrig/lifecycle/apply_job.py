@@ -54,7 +54,7 @@ def prepare(context: Context, job: Job, environment: Environment, *, run_id: str
     if known is not None:
         run = run_context.load(settings.home(), known.run_id, context.observe)
     else:
-        job = pins.pinned(job, pins.load_lock(job))
+        job = pins.pinned(job, pins.load_lock(job), context.observe)
         identity = identity_of(
             job, environment, owner=environment.owner or getpass.getuser(), now=utc_now(), run_id=run_id or new_run_id()
         )

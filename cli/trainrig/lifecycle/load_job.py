@@ -14,6 +14,7 @@ from trainrig.errors import Problem, SpecInvalid, UsageError
 from trainrig.model.environment import Environment
 from trainrig.model.job import Job, Mount
 from trainrig.render.job_document import secrets_in
+from trainrig.render.references import is_recipe
 from trainrig.spec.compose import MAX_CHARACTERS, invalid
 from trainrig.spec.environment import load_environment
 from trainrig.spec.from_flags import JOB_SUFFIXES, JobFlags, spec_from_flags
@@ -120,7 +121,8 @@ def _check_gpus(spec: JobSpec, job: Job) -> None:
 def _absolute(job: Job, folder: Path) -> Job:
     """Local paths of this machine: from where trainrig was started, as in SkyPilot, or else beside the job file."""
     workdir = job.workdir if job.workdir is None or _is_url(job.workdir) else _expand(job.workdir, folder)
-    return replace(job, workdir=workdir, mounts=tuple(_absolute_mount(m, folder) for m in job.mounts))
+    image = _expand(job.image, folder) if job.image and is_recipe(job.image) else job.image
+    return replace(job, workdir=workdir, image=image, mounts=tuple(_absolute_mount(m, folder) for m in job.mounts))
 
 
 def _absolute_mount(mount: Mount, folder: Path) -> Mount:

@@ -130,7 +130,7 @@ def _containers(jobs: Sequence[Job], before: Mapping[str, str], *, offline: bool
     found = {}
     for reference in sorted({job.image for job in jobs if job.image}):
         name, tag, digest = references.split(reference)
-        if digest:
+        if digest or references.is_recipe(reference):  # what a Dockerfile makes is named by its id when it is built
             continue
         if offline and reference in before:
             found[reference] = before[reference]

@@ -11,8 +11,10 @@ from trainrig import assets
 from trainrig.catalog import gpus
 from trainrig.clouds import registry
 from trainrig.errors import SpecInvalid
+from trainrig.model.events import Observer, silent
 from trainrig.model.job import Job
 from trainrig.render import gate, lockfile, references
+from trainrig.tools import container
 
 
 def lock_path(job: Job) -> Path:
@@ -64,14 +66,16 @@ def _dotted(version: tuple[int, int] | None) -> str | None:
     return None if version is None else ".".join(map(str, version))
 
 
-def pinned(job: Job, lock: lockfile.Lock) -> Job:
-    """The job with its container as the lock has it.
+def pinned(job: Job, lock: lockfile.Lock, observe: Observer = silent) -> Job:
+    """The job with its container as the lock has it. One that is a Dockerfile is built, and named by the result's id.
 
     Raises:
-        SpecInvalid: the container moves and the lock does not hold it.
+        SpecInvalid: the container moves and the lock does not hold it, or it does not build.
     """
     if job.image is None:
         return job
+    if references.is_recipe(job.image):
+        return replace(job, image=container.build(Path(job.image), job.name, observe))
     digest = lock.containers.get(job.image)
     if digest is not None:
         return replace(job, image=references.with_digest(job.image, digest))

@@ -74,7 +74,7 @@ def plan(
     """
     environment = only(environment, cloud)
     lock = pins.load_lock(job)
-    job = pins.pinned(job, lock)
+    job = pins.pinned(job, lock, context.observe)
     now = context.now()
     up = None if offline else standing(context, job)
     placement = up.placement if up else placed(job, environment)

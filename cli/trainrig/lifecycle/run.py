@@ -75,7 +75,7 @@ def begun(
     """
     secret_values(job, os.environ)
     notify.url_of(job)
-    job = pins.pinned(job, pins.load_lock(job))
+    job = pins.pinned(job, pins.load_lock(job), observe)
     identity = identity_of(
         job, environment, owner=environment.owner or getpass.getuser(), now=utc_now(), run_id=new_run_id()
     )

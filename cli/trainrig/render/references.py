@@ -42,6 +42,11 @@ def container_floats(reference: str) -> str | None:
     return None
 
 
+def is_recipe(reference: str) -> bool:
+    """Whether it is the path of a Dockerfile, where a container is wanted."""
+    return reference.startswith(("./", "../", "/", "~")) or reference.rpartition("/")[2] == "Dockerfile"
+
+
 def container_loose(reference: str) -> bool:
     """Whether only a tag holds it, which its publisher can move."""
     return not reference.startswith("sha256:") and split(reference)[2] is None

@@ -325,7 +325,12 @@ JOB: Final = Table(
             meaning="Address of the S3-compatible store (MinIO, Ceph) behind `s3://`; AWS when not given",
             origin="trainrig",
         ),
-        Key(name="image", form=STRING, meaning="The container", origin="trainrig"),
+        Key(
+            name="image",
+            form=STRING,
+            meaning="The container; or the path of a Dockerfile (`./Dockerfile`), which is built where trainrig runs",
+            origin="trainrig",
+        ),
         Key(
             name="launch",
             form=one_of("torchrun", "ray", "mpi"),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import tempfile
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Self
 
-from trainrig.errors import CommandFailed, ConfigureFailed, Interrupted, MissingTool, RigError
+from trainrig.errors import CommandFailed, ConfigureFailed, Interrupted, MissingTool, RigError, SpecInvalid
 from trainrig.model.events import Observer, Progress
 from trainrig.model.node import Node
 from trainrig.model.process import Command
@@ -18,6 +21,7 @@ from trainrig.tools.ssh import Ssh
 
 # Logs in, with the job's login or the node's own identity, pulls, and forgets the login (role container_runtime).
 PULL = "/usr/local/lib/trainrig/pull"
+_BUILT = "trainrig-built"
 _DOCKER_HUB = "docker.io"
 
 
@@ -62,8 +66,52 @@ def deliver(ssh: Ssh, image: str, observe: Observer, *, login: Login | None = No
         lines = [f"{name}: {words}" for name, words in failed.items()]
         raise ConfigureFailed(
             "\n    ".join([f"the image {image} is not to be had", *lines]),
-            hint="check the reference and the registry login; an image of this machine is sent when Docker here has it",
+            hint="it was built on another machine: run or plan it here again, or push it to a registry"
+            if image.startswith("sha256:")
+            else "check the reference and the registry login; an image of this machine is sent when Docker here has it",
         )
+
+
+def build(dockerfile: Path, name: str, observe: Observer) -> str:
+    """Builds an image on this machine, from the Dockerfile's own folder and with Docker's cache; returns its id.
+
+    Args:
+        name: of the job; the image is kept under it until the next build.
+
+    Raises:
+        SpecInvalid: there is no such file, or it does not build, with the builder's last words.
+        MissingTool: no Docker here.
+    """
+    if not dockerfile.is_file():
+        raise SpecInvalid(f"image: there is no Dockerfile {dockerfile}", hint="check the path in the job file")
+    last: deque[str] = deque(maxlen=5)
+
+    def hear(line: str) -> None:
+        if line.strip():
+            last.append(line.strip())
+            observe(Progress(phase="deliver", message=line.strip()[:120]))
+
+    with tempfile.TemporaryDirectory(prefix="trainrig-build-") as folder:
+        iid = Path(folder) / "id"
+        words = [
+            "docker",
+            "build",
+            "--iidfile",
+            str(iid),
+            "--tag",
+            f"{_BUILT}/{name.lower()}",
+            "--file",
+            str(dockerfile),
+        ]
+        # The old builder talks on stdout, the new one on stderr.
+        argv = ["sh", "-c", 'exec "$@" 2>&1', "sh", *words, str(dockerfile.parent)]
+        proc.find("docker")
+        if proc.stream(Command(argv=argv), hear, check=False):
+            raise SpecInvalid(
+                "\n    ".join([f"{dockerfile} does not build", *last]),
+                hint=f"docker build --file {dockerfile} shows all",
+            )
+        return iid.read_text(encoding="utf-8").strip()
 
 
 def local_image(image: str) -> tuple[str, tuple[str, ...]] | None:

@@ -152,3 +152,13 @@ def test_a_gpu_of_an_imported_catalogue_is_known(monkeypatch: pytest.MonkeyPatch
         index.replace("aws", "a test", [offer("1", gpu="Quantum9000")])
     (job,), _ = load_job(Path("j.yaml"))
     assert job.options[0].gpus[0].name == "Quantum9000"
+
+
+def test_a_dockerfile_is_found_beside_its_job_file(tmp_path: Path) -> None:
+    (tmp_path / "Dockerfile").write_text("FROM scratch\n")
+    (tmp_path / "job.yaml").write_text("run: x\nimage: ./Dockerfile\n")
+    ((job,), _) = load_job(tmp_path / "job.yaml")
+    assert job.image == str(tmp_path / "Dockerfile")
+    (tmp_path / "job.yaml").write_text("run: x\nimage: team/train:1\n")
+    ((job,), _) = load_job(tmp_path / "job.yaml")
+    assert job.image == "team/train:1"

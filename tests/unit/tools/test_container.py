@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from support.jobs import a_node
-from trainrig.errors import ConfigureFailed
+from trainrig.errors import ConfigureFailed, SpecInvalid
 from trainrig.model.events import Event, Progress, silent
-from trainrig.tools.container import Ahead, Login, deliver
+from trainrig.tools.container import Ahead, Login, build, deliver
 from trainrig.tools.ssh import Ssh, connect
 
 Play = Callable[[str, str], Ssh]
@@ -95,3 +95,30 @@ def test_a_login_names_docker_hub_when_it_names_no_server() -> None:
     login = Login.of({"SKYPILOT_DOCKER_USERNAME": "ada", "SKYPILOT_DOCKER_PASSWORD": "s3cret"})
     assert login == Login(server="docker.io", user="ada", password="s3cret")
     assert Login.of({}) is None
+
+
+def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> Path:
+    """A `docker` that plays the builder, and a Dockerfile."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "docker").write_text(f"#!/bin/sh\n{body}\n")
+    (tmp_path / "bin" / "docker").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    (tmp_path / "Dockerfile").write_text("FROM scratch\n")
+    return tmp_path / "Dockerfile"
+
+
+def test_an_image_is_built_from_the_dockerfiles_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = f'echo "$*" > {tmp_path}/words; echo "Step 1/1 : FROM scratch"; printf sha256:abc > "$3"'
+    seen: list[Event] = []
+    assert build(builder(tmp_path, monkeypatch, body), "Hello", seen.append) == "sha256:abc"
+    words = (tmp_path / "words").read_text().split()
+    assert words[3:] == ["--tag", "trainrig-built/hello", "--file", f"{tmp_path}/Dockerfile", str(tmp_path)]
+    assert [e.message for e in seen if isinstance(e, Progress)] == ["Step 1/1 : FROM scratch"]
+
+
+def test_what_does_not_build_is_said_in_the_builders_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dockerfile = builder(tmp_path, monkeypatch, "echo 'unknown instruction: RUM' >&2; exit 1")
+    with pytest.raises(SpecInvalid, match=r"does not build\n +unknown instruction: RUM"):
+        build(dockerfile, "hello", silent)
+    with pytest.raises(SpecInvalid, match="there is no Dockerfile"):
+        build(tmp_path / "elsewhere" / "Dockerfile", "hello", silent)
