@@ -1,4 +1,4 @@
-"""A job's Dockerfile, built by the real Docker of this machine on the local cloud's own image: no registry is needed."""
+"""A job's Dockerfile, built by the real Docker of this machine on the local cloud's own image: no registry needed."""
 
 from __future__ import annotations
 
