@@ -21,7 +21,7 @@ def name(client: docker.DockerClient, tmp_path: Path) -> Iterator[str]:
     name = f"test-{tmp_path.name}".lower().replace("_", "-")
     yield name
     for image in client.images.list(f"trainrig-built/{name}"):
-        client.images.remove(image.id, force=True)
+        client.images.remove(str(image.id), force=True)
 
 
 def test_the_same_dockerfile_is_the_same_image_and_no_registry_knows_it(tmp_path: Path, name: str) -> None:
