@@ -110,6 +110,21 @@ def test_the_job_s_own_failure_is_9_with_its_code_and_last_words(program: Progra
     assert left_of(document["run_id"]) == []
 
 
+def test_a_job_that_hangs_is_stopped_by_its_guard_and_what_it_made_is_kept(program: Program) -> None:
+    script = "echo begun; echo made > /outputs/it; sleep 600"
+    guards = "guards: {silence: {after: 8s, do: stop}, disk: {above: 1, do: checkpoint}}\n"
+    path = job(program, f"{guards}outputs: {{model: /outputs}}\nrun: {script}\n")
+    done = program.run("run", path, "--format", "json")
+    assert done.returncode == 10, done.stderr
+    document = last_document(done.stdout)
+    check(document)
+    assert (document["end"], document["limit"], document["clean"]) == ("policy", "silence", True)
+    assert "wrote nothing for" in document["error"]["message"]
+    assert "guard disk: a node's disk is" in done.stderr
+    assert [p.read_text() for p in Path(document["outputs_path"]).rglob("it")] == ["made\n"]
+    assert left_of(document["run_id"]) == []
+
+
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_with_130_and_nothing_left(program: Program, sign: signal.Signals) -> None:
     path = job(program, "run: sleep 300\n")

@@ -166,6 +166,7 @@ def result_of(run: RunContext, ended: Mapping[str, Any]) -> RunResult:
             "run_id": run.run_id,
             "state": found.state.value,
             "end": end["kind"],
+            "limit": end.get("limit"),
             "exit_code": {"done": 0, "failed": end.get("exit_code")}.get(end["kind"]),
             "outputs": collected.get("outputs", {}),
             "outputs_path": str(run.outputs),

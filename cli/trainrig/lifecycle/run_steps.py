@@ -46,6 +46,7 @@ from trainrig.model.rig import RigState
 from trainrig.placement.admission import use_of
 from trainrig.recovery.decide import decide
 from trainrig.recovery.facts import AskCloud, Fail, Finish, Observation, Replace, RestartJob, Stop
+from trainrig.recovery.guards import Breach
 from trainrig.render.identity import lease_end, lease_seconds
 from trainrig.render.launch import Launch
 from trainrig.store.journal import Attempt
@@ -167,6 +168,13 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
                 preempt(context, attempt, attempt.node_list[0])
                 run.observe(Progress(phase="run", message="preempted on purpose", node=attempt.node_list[0].name))
 
+        def guarded(breach: Breach) -> None:
+            run.observe(Progress(phase="run", message=f"guard {breach.guard}: {breach.reason}"))
+            context.journal.append(run.run_id, "guard", {"guard": breach.guard, "reason": breach.reason})
+            notify.tell(context, run, "guard", breach.reason, generation=generation, detail=breach.guard)
+            if breach.do == "checkpoint":
+                _last_commit(run, sync)
+
         def tick() -> bool:
             log.flush()
             run.go_on()
@@ -182,15 +190,17 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
                     cancelled=tick,
                     gone=lambda: run_facts.gone(context, run.run_id),
                     committed=first_checkpoint,
+                    guarded=guarded,
                 ),
                 cursors=log.cursors,
+                guards=run.job.guards,
             )
             if seen.kind == "noticed":
                 _save_on_notice(context, run, attempt, seen.noticed, ssh, sync, log)
             sync.stop()
-            if seen.kind in {"policy", "cancelled"}:
+            if seen.kind in {"policy", "cancelled"} and seen.collect:
                 job_control.stop(ssh, run.observe)
-            if seen.kind not in {"lost", "noticed"}:
+            if seen.kind not in {"lost", "noticed"} and seen.collect:
                 _last_commit(run, sync)
         finally:
             sync.stop()
@@ -207,7 +217,13 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
                 "checkpoints": sync.committed,
             },
         )
-    return {"kind": seen.kind, "exit_code": seen.exit_code, "limit": seen.limit, "reason": seen.reason}
+    return {
+        "kind": seen.kind,
+        "exit_code": seen.exit_code,
+        "limit": seen.limit,
+        "reason": seen.reason,
+        "collect": seen.collect,
+    }
 
 
 def next_step(run: RunContext, generation: int, seen: Seen) -> dict[str, Any]:
@@ -217,7 +233,7 @@ def next_step(run: RunContext, generation: int, seen: Seen) -> dict[str, Any]:
     if seen["kind"] == "refused":
         return _end("refused", error=seen["error"])
     if seen["kind"] == "policy":
-        return _end("policy", alive=True, limit=seen["limit"], reason=seen["reason"])
+        return _end("policy", alive=seen["collect"], limit=seen["limit"], reason=seen["reason"])
     with run.opened() as context:
         if seen["kind"] == "setup_failed" and not seen["mendable"] and not run_facts.gone(context, run.run_id):
             return _end("refused", error=seen["error"])

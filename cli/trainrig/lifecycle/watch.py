@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from trainrig.lifecycle import job_control
 from trainrig.lifecycle.checkpoint_sync import CheckpointSync
-from trainrig.model.events import Observer
+from trainrig.model.events import Event, LogLine, Observer
+from trainrig.model.job import Guards
 from trainrig.recovery.decide import decide
 from trainrig.recovery.facts import Facts, Stop
+from trainrig.recovery.guards import Breach, Signs, breaches
 from trainrig.tools.ssh import Ssh
 
 LIMITS_EVERY_SECONDS = 5.0
@@ -27,6 +29,7 @@ class Watched:
     exit_code: int | None = None
     limit: str = ""
     reason: str = ""
+    collect: bool = True  # for `policy`: whether the job saves and what it made is brought home
     noticed: tuple[int, ...] = ()  # ranks that the cloud takes back, for `noticed`
 
 
@@ -37,14 +40,58 @@ class Hooks:
     facts: Callable[[], Facts]  # healthy facts, for the limits
     cancelled: Callable[[], bool]
     gone: Callable[[], bool | None]  # whether the cloud says that a node is gone; None: it does not say
+    guarded: Callable[[Breach], None]  # called once each time that a guard's limit is passed and the job goes on
     committed: Callable[[], None]  # called when the first checkpoint of this generation is safe
 
 
-def watch(ssh: Ssh, sync: CheckpointSync, observe: Observer, hooks: Hooks, cursors: Mapping[int, str]) -> Watched:
+class _Signs:
+    """What the guards look at, gathered from log lines and heartbeats of all ranks."""
+
+    def __init__(self, observe: Observer) -> None:
+        self._observe = observe
+        self._line_at = time.monotonic()
+        self._beats: dict[int, Mapping[str, Any]] = {}
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, LogLine):
+            self._line_at = time.monotonic()
+        self._observe(event)
+
+    def beat(self, rank: int, beat: Mapping[str, Any]) -> None:
+        self._beats[rank] = beat
+
+    def now(self) -> Signs:
+        beats = tuple(self._beats.values())
+        # Idle for no time is also what a node without a GPU says, and a job that has just begun.
+        idle = [float(b["idle_minutes"]) * 60 for b in beats if b.get("gpu_busy_percent") is not None]
+        full = [int(b["disk_percent"]) for b in beats if b.get("disk_percent") is not None]
+        return Signs(
+            idle_seconds=min(idle, default=None),
+            silent_seconds=time.monotonic() - self._line_at,
+            disk_percent=max(full, default=None),
+        )
+
+
+def watch(
+    ssh: Ssh, sync: CheckpointSync, observe: Observer, hooks: Hooks, cursors: Mapping[int, str], guards: Guards
+) -> Watched:
     """Follows the logs, from the cursors on, and returns when the job of this generation has ended."""
     stop: Watched | None = None
     told = False
     looked = time.monotonic()
+    signs = _Signs(observe)
+    passed: set[str] = set()  # the guards whose limits are passed, until they are not any more
+
+    def guard() -> Watched | None:
+        found = tuple(breaches(guards, signs.now()))
+        passed.intersection_update(b.guard for b in found)
+        for breach in found:
+            if breach.do in {"stop", "destroy"}:
+                return Watched(kind="policy", limit=breach.guard, reason=breach.reason, collect=breach.do == "stop")
+            if breach.guard not in passed:
+                passed.add(breach.guard)
+                hooks.guarded(breach)
+        return None
 
     def tick() -> bool:
         nonlocal stop, told, looked
@@ -58,9 +105,10 @@ def watch(ssh: Ssh, sync: CheckpointSync, observe: Observer, hooks: Hooks, curso
             action = decide(hooks.facts())
             if isinstance(action, Stop):
                 stop = Watched(kind="policy", limit=action.limit, reason=action.reason)
+            stop = stop or guard()
         return stop is None
 
-    end = job_control.follow(ssh, observe, on_tick=tick, gone=hooks.gone, cursors=cursors)
+    end = job_control.follow(ssh, signs, on_tick=tick, gone=hooks.gone, cursors=cursors, on_beat=signs.beat)
     match end.verdict:
         case "succeeded":
             return Watched(kind="done", exit_code=0)

@@ -109,6 +109,26 @@ class Recovery:
     strategy: str | None = None
 
 
+ACTS = ("warn", "checkpoint", "stop", "destroy")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Guard:
+    """`limit` in seconds or percent; `do` when it is passed: tell, commit and tell, stop, destroy at once."""
+
+    limit: int
+    do: str = "warn"  # one of ACTS
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Guards:
+    """What is looked at while the job runs, beside budget, deadline, timeout and lease. None: not looked at."""
+
+    idle: Guard | None = None  # seconds in which no GPU of any node was in use
+    silence: Guard | None = None  # seconds without a line of the job's log
+    disk: Guard | None = None  # percent of a node's disk in use
+
+
 EVENTS = ("started", "preempted", "recovered", "guard", "done", "failed", "cancelled")
 
 
@@ -167,6 +187,7 @@ class Job:
     pins: Pins = field(default_factory=Pins)
     recovery: Recovery = field(default_factory=Recovery)
     notify: Notify | None = None
+    guards: Guards = field(default_factory=Guards)
     lease_seconds: int | None = None  # None: the environment's
     network: Mapping[str, str] = field(default_factory=dict)
     source: str | None = None  # the job file, for messages

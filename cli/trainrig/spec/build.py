@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Final
 
 from trainrig.errors import Problem
-from trainrig.model.job import EVENTS, Checkpoints, Job, Mount, Notify, Pins, PlacementWishes, Recovery
+from trainrig.model.job import EVENTS, Checkpoints, Guard, Guards, Job, Mount, Notify, Pins, PlacementWishes, Recovery
 from trainrig.model.rig import digest_of
 from trainrig.spec.compose import without_lines
 from trainrig.spec.mounts import declared_sizes, read_bucket, read_mounts, substitute
@@ -66,6 +66,7 @@ def build(root: Map, *, default_name: str, problems: list[Problem], draft: bool 
         pins=_pins(values),
         recovery=_recovery(values, hardware.recovery, problems),
         notify=_notify(values),
+        guards=_guards(values),
         lease_seconds=values.get("lease"),
         network=values.get("network", {}),
         source=root.source.file,
@@ -180,6 +181,20 @@ def _notify(values: Values) -> Notify | None:
     if not isinstance(given, Values) or "webhook" not in given:
         return None
     return Notify(webhook=given.get("webhook"), events=given.get("events", EVENTS))
+
+
+def _guards(values: Values) -> Guards:
+    given = values.get("guards")
+    if not isinstance(given, Values):
+        return Guards()
+
+    def guard(name: str, key: str) -> Guard | None:
+        one = given.get(name)
+        if not isinstance(one, Values) or key not in one:
+            return None
+        return Guard(limit=one.get(key), do=one.get("do", "warn"))
+
+    return Guards(idle=guard("idle", "after"), silence=guard("silence", "after"), disk=guard("disk", "above"))
 
 
 def _placement(values: Values) -> PlacementWishes:

@@ -10,7 +10,7 @@ import shlex
 from dataclasses import replace
 from typing import Final
 
-from trainrig.model.job import EVENTS
+from trainrig.model.job import ACTS, EVENTS
 from trainrig.spec.forms import (
     BOOLEAN,
     CONTAINER_PATH,
@@ -214,6 +214,39 @@ RECOVERY: Final = Table(
     ),
 )
 
+_DO: Final = Key(
+    name="do",
+    form=one_of(*ACTS),
+    meaning="`warn` (default) tells; `checkpoint` commits one and tells; `stop` lets the job save, brings home what it "
+    "made and destroys; `destroy` does so at once",
+)
+
+
+def _after(title: str) -> Table:
+    after = Key(name="after", form=DURATION, meaning="For so long without a break", required=True)
+    return Table(title=title, keys=(after, _DO), short=DURATION, short_key="after")
+
+
+IDLE: Final = _after("`idle`")
+DISK_USE: Final = Table(
+    title="`disk`",
+    keys=(Key(name="above", form=integer(1, 99), meaning="Percent of a node's disk in use", required=True), _DO),
+    short=integer(1, 99),
+    short_key="above",
+)
+GUARDS: Final = Table(
+    title="`guards`",
+    keys=(
+        Key(name="idle", form=IDLE, meaning="The job runs, and no GPU of any node is busier than 5 percent"),
+        Key(name="silence", form=_after("`silence`"), meaning="The job writes no line to its log"),
+        Key(
+            name="disk",
+            form=DISK_USE,
+            meaning="A node's disk is nearly full",
+        ),
+    ),
+)
+
 NOTIFY: Final = Table(
     title="`notify`",
     keys=(
@@ -367,6 +400,7 @@ JOB: Final = Table(
         Key(name="placement", form=PLACEMENT, meaning="How the offer is chosen", origin="trainrig"),
         Key(name="pins", form=PINS, meaning="Exact versions of driver and CUDA", origin="trainrig"),
         Key(name="recovery", form=RECOVERY, meaning="What happens after preemption and failure", origin="trainrig"),
+        Key(name="guards", form=GUARDS, meaning="What is looked at while the job runs", origin="trainrig"),
         Key(name="notify", form=NOTIFY, meaning="Who is told what becomes of the run", origin="trainrig"),
         Key(
             name="network",

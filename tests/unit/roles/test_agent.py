@@ -9,7 +9,7 @@ import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -133,6 +133,21 @@ def test_a_gpu_that_does_nothing_under_a_running_job_is_idle_after_its_minutes(
     said["nvidia-smi"] = "0\n97\n"
     assert heartbeat(720.0)["gpu_busy_percent"] == 97
     assert heartbeat(726.0)["idle"] is False
+    assert 0 <= heartbeat(732.0)["disk_percent"] <= 100
+
+
+def test_the_fullest_disk_is_told_as_df_counts(agent: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    def statvfs(path: str) -> SimpleNamespace:
+        if path == "/none":
+            raise FileNotFoundError(path)
+        # of 1000 blocks 50 are kept for root
+        free = {"/": 550, "/data": 98}[path]
+        return SimpleNamespace(f_blocks=1000, f_bfree=free, f_bavail=free - 50)
+
+    monkeypatch.setattr(agent.os, "statvfs", statvfs)
+    assert agent.disk_percent(("/none",)) == 0
+    assert agent.disk_percent(("/", "/none")) == 48
+    assert agent.disk_percent(("/", "/data")) == 95
 
 
 def test_a_machine_that_is_no_cloud_has_a_file_for_it(agent: ModuleType, tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_a_job_that_ends_while_it_is_asked_about_has_a_known_end(tmp_path: Path)
     """The record appears just before the unit is inactive; a poll in between must not take that for a lost job."""
     text = render("job", "job-poll").replace("/var/lib/trainrig/job", str(tmp_path))
     ends = f"printf '{{\"exit_code\":0}}' > {tmp_path}/exit.json; echo inactive"
-    assert run(tmp_path, text, {"systemctl": ends}).stdout == '{"exit_code":0,"notice":null}\n'
+    assert run(tmp_path, text, {"systemctl": ends}).stdout == '{"exit_code":0,"notice":null,"heartbeat":null}\n'
 
 
 def test_an_end_is_told_with_the_notice_that_may_have_caused_it(tmp_path: Path) -> None:
@@ -116,7 +116,19 @@ def test_an_end_is_told_with_the_notice_that_may_have_caused_it(tmp_path: Path) 
     (tmp_path / "notice.json").write_text('{"kind": "preemption"}')
     (tmp_path / "exit.json").write_text('{"exit_code":143}\n')
     told = run(tmp_path, text, {"systemctl": "echo failed"}).stdout
-    assert yaml.safe_load(told) == {"exit_code": 143, "notice": {"kind": "preemption"}}
+    assert yaml.safe_load(told) == {"exit_code": 143, "notice": {"kind": "preemption"}, "heartbeat": None}
+
+
+def test_a_heartbeat_is_told_while_it_is_fresh(tmp_path: Path) -> None:
+    text = render("job", "job-poll").replace("/var/lib/trainrig/job", str(tmp_path))
+    text = text.replace("/run/trainrig-agent", str(tmp_path))
+    beat = tmp_path / "heartbeat.json"
+    beat.write_text('{"idle_minutes": 3.5}')
+    told = yaml.safe_load(run(tmp_path, text, {"systemctl": "echo active"}).stdout)
+    assert told == {"active": "active", "notice": None, "heartbeat": {"idle_minutes": 3.5}}
+    old = beat.stat().st_mtime - 120
+    os.utime(beat, (old, old))
+    assert yaml.safe_load(run(tmp_path, text, {"systemctl": "echo active"}).stdout)["heartbeat"] is None
 
 
 def clock(tmp_path: Path, *words: str, **stubs: str) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from support.specs import job, problems
 from trainrig.errors import SpecInvalid
-from trainrig.model.job import Checkpoints, Notify, Pins, PlacementWishes, Recovery
+from trainrig.model.job import Checkpoints, Guard, Guards, Notify, Pins, PlacementWishes, Recovery
 
 EVERYTHING = """
 name: everything
@@ -146,3 +146,15 @@ def test_a_webhook_is_named_and_never_written_down() -> None:
 def test_mpi_is_refused_for_several_nodes_before_anything_is_rented() -> None:
     (message,) = problems("run: x\nlaunch: mpi\nnum_nodes: 2\n")
     assert message == "2:9 `launch: mpi` starts one node only"
+
+
+def test_guards_are_short_or_say_what_to_do() -> None:
+    found = job("guards: {idle: {after: 30m, do: stop}, silence: 1h, disk: 90}\nrun: x\n").guards
+    assert found == Guards(idle=Guard(limit=1800, do="stop"), silence=Guard(limit=3600), disk=Guard(limit=90))
+    assert job("run: x\n").guards == Guards()
+    (words,) = problems("guards: {disk: {above: 120}}\nrun: x\n")
+    assert "120 is not between 1 and 99" in words
+    (words,) = problems("guards: {idle: {after: 30m, do: panic}}\nrun: x\n")
+    assert "`panic` is not one of warn, checkpoint, stop, destroy" in words
+    (words,) = problems("guards: {idle: {do: stop}}\nrun: x\n")
+    assert "needs the key `after`" in words

@@ -2,7 +2,7 @@
 """agent SETTINGS: asks the cloud whether it takes this node back, and keeps a heartbeat in /run/trainrig-agent.
 
 notice.json    {"kind", "at", "detail"}: written once, when the cloud announces a preemption; the job is told to save
-heartbeat.json {"at", "notice", "expires_at", "gpu_busy_percent", "idle_minutes", "idle"}: written every round
+heartbeat.json {"at", "notice", "expires_at", "gpu_busy_percent", "idle_minutes", "idle", "disk_percent"}: every round
 
 The end of the lease itself is a systemd timer of the node's first boot: it needs no program of ours to be alive.
 """
@@ -22,6 +22,7 @@ HEARTBEAT_SECONDS = 5
 IDLE_PERCENT = 5
 AWS = "http://169.254.169.254"
 GCP = "http://metadata.google.internal/computeMetadata/v1/instance"
+DISKS = ("/", "/var/lib/docker", "/srv/trainrig")
 LOCAL = "/run/trainrig-notice.json"
 AZURE = "http://169.254.169.254/metadata/scheduledevents?api-version=2020-07-01"
 
@@ -124,6 +125,19 @@ def gpu_busy_percent():
     return max(values) if values else None
 
 
+def disk_percent(paths=DISKS):
+    """Of the fullest file system that a job writes to, as df counts: without what is kept for root."""
+    percent = 0
+    for path in paths:
+        try:
+            found = os.statvfs(path)
+        except OSError:
+            continue
+        used = found.f_blocks - found.f_bfree
+        percent = max(percent, -(-100 * used // max(used + found.f_bavail, 1)))
+    return percent
+
+
 class Agent:
     def __init__(self, settings, source, now=time.time):
         self.settings, self.source, self.now = settings, source, now
@@ -167,6 +181,7 @@ class Agent:
                 "gpu_busy_percent": busy,
                 "idle_minutes": round(idle, 1),
                 "idle": bool(limit) and idle >= limit,
+                "disk_percent": disk_percent(),
             },
         )
 
