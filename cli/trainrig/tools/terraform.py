@@ -13,7 +13,7 @@ import re
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ import python_terraform
 from filelock import FileLock
 from python_terraform import IsFlagged
 
+from trainrig.console import masked
 from trainrig.errors import RigBusy, TerraformFailed
 from trainrig.model.process import Command, Outcome
 from trainrig.tools import (
@@ -255,6 +256,7 @@ class Terraform(python_terraform.Terraform):  # type: ignore[misc]  # the packag
                             words.append(line)
                         continue
                     case Diagnostic():
+                        event = _clean(event)
                         diagnostics.append(event)
                     case Outputs():
                         outputs = event.values
@@ -265,7 +267,8 @@ class Terraform(python_terraform.Terraform):  # type: ignore[misc]  # the packag
                     stop(reason)
             code = child.wait()
             if code and not diagnostics and words:
-                diagnostics.append(Diagnostic(severity="error", summary="\n".join(words[-proc.TAIL_LINES :])))
+                last = "\n".join(words[-proc.TAIL_LINES :])
+                diagnostics.append(_clean(Diagnostic(severity="error", summary=last)))
             for found in diagnostics:
                 _raise_if_locked(found.text)
         return TerraformResult(
@@ -281,7 +284,7 @@ class Terraform(python_terraform.Terraform):  # type: ignore[misc]  # the packag
             if "Lock Info:" in outcome.stderr:  # an error of another kind at the lock is no holder
                 _raise_if_locked(_BOX.sub("", outcome.stderr))
             tail = (outcome.stderr.strip() or outcome.stdout.strip()).splitlines()[-proc.TAIL_LINES :]
-            raise TerraformFailed("\n".join([f"terraform {cmd} failed", *tail]))
+            raise TerraformFailed(masked("\n".join([f"terraform {cmd} failed", *tail]), guess=True))
         return outcome
 
     def _document(self, cmd: str, *args: str, check: bool = True, **options: Any) -> Mapping[str, Any]:
@@ -298,6 +301,11 @@ class Terraform(python_terraform.Terraform):  # type: ignore[misc]  # the packag
         self._plugin_cache.mkdir(parents=True, exist_ok=True, mode=0o700)
         with FileLock(self._plugin_cache / ".lock"):
             yield
+
+
+def _clean(said: Diagnostic) -> Diagnostic:
+    """A cloud may quote what it was asked with, and its words go into the journal and from there anywhere."""
+    return replace(said, summary=masked(said.summary, guess=True), detail=masked(said.detail, guess=True))
 
 
 def _raise_if_locked(text: str) -> None:
