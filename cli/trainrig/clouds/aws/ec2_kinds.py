@@ -1,7 +1,7 @@
 """The kinds of EC2 resources that a rig has, in the order in which they can be deleted, and how each is named.
 
 Lists are read whole and judged here, since an orphan of a spot request has no tags to filter by
-(github-aws-runners/terraform-aws-github-runner#5204).
+(github-aws-runners/terraform-aws-github-runner#5204), and what started it lives on (terraform-provider-aws#38142).
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ def _tagged_name(item: Item) -> str:
 
 def _instance_name(item: Item) -> str:
     """Its own name, else that of its profile or of a security group, which an orphan still has."""
-    profile = item.get("IamInstanceProfile", {}).get("Arn", "").rpartition("/")[2]
+    profile = item.get("IamInstanceProfile", {})
+    by_profile = profile.get("Arn", "").rpartition("/")[2] or profile.get("Name", "")
     groups = [g["GroupName"] for g in item.get("SecurityGroups", [])]
-    names = [_tagged_name(item), profile, item.get("KeyName", ""), *groups]
+    names = [_tagged_name(item), by_profile, item.get("KeyName", ""), *groups]
     return next((n for n in names if n.startswith(PREFIX)), _tagged_name(item))
 
 
@@ -45,6 +46,16 @@ class Kind:
 
 
 KINDS = (
+    # Before its machines: while it is there, it may start another for one that ends.
+    Kind(
+        type="spot_request",
+        call="describe_spot_instance_requests",
+        key="SpotInstanceRequests",
+        id="SpotInstanceRequestId",
+        name=lambda i: _instance_name({**i.get("LaunchSpecification", {}), **i}),
+        # A disabled one is persistent, waits for its stopped machine, and can start it again.
+        gone=lambda i: i["State"] in {"closed", "cancelled", "failed"},
+    ),
     Kind(
         type="instance",
         call="describe_instances",
@@ -52,14 +63,6 @@ KINDS = (
         id="InstanceId",
         name=_instance_name,
         gone=lambda i: i["State"]["Name"] == "terminated",
-    ),
-    Kind(
-        type="spot_request",
-        call="describe_spot_instance_requests",
-        key="SpotInstanceRequests",
-        id="SpotInstanceRequestId",
-        name=lambda i: _instance_name({**i.get("LaunchSpecification", {}), **i}),
-        gone=lambda i: i["State"] not in {"open", "active"},
     ),
     Kind(
         type="volume",
