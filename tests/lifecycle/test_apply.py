@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from support import rigs
-from support.stub_cloud import facts, objects
+from support.stub_cloud import facts, inventory, objects
 from support.stub_rigs import candidate, order
+from trainrig.clouds.base import Account, Resource
 from trainrig.errors import (
     CredentialsMissing,
     DestroyIncomplete,
@@ -22,6 +23,7 @@ from trainrig.errors import (
     TerraformFailed,
 )
 from trainrig.lifecycle import apply as applying
+from trainrig.lifecycle import check_nodes
 from trainrig.lifecycle.apply import apply
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.destroy import destroy
@@ -37,6 +39,7 @@ from trainrig.tools.terraform_plan import TerraformPlan
 pytestmark = pytest.mark.terraform
 
 RUN = rigs.identity().run_id
+stub_find = inventory.find
 
 
 def zones() -> set[str]:
@@ -70,6 +73,41 @@ def test_no_capacity_rolls_back_and_goes_on_to_the_next(context: Context) -> Non
     (cooldown,) = cooldowns.active(context.journal, context.now())
     assert cooldown.covers(candidate("z-a").offer)
     assert not cooldown.covers(candidate("z-b").offer)
+
+
+def test_zones_that_a_stock_out_names_come_first(context: Context) -> None:
+    objects.order(
+        {"op": "create", "type": "stub_node", "zone": "z-a", "error": "InsufficientCapacity: free in z-d, z-c"},
+        {"op": "create", "type": "stub_node", "zone": "z-c", "error": "InsufficientCapacity"},
+    )
+    up = apply(context, order([candidate(z) for z in ("z-a", "z-b", "z-c", "z-d", "z-e")]))
+    assert [a.zone for a in context.journal.attempts(RUN)] == ["z-a", "z-c", "z-d"]
+    assert up.attempt.zone == "z-d"
+
+
+def test_a_node_without_labels_is_not_kept(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its name may tell whose it is, but no sweep would take it on that word alone."""
+    monkeypatch.setattr(check_nodes, "SEEN_AFTER_SECONDS", (0.0,))
+    monkeypatch.setattr(inventory, "find", _only_names)
+    with pytest.raises(NoCapacity, match=r"no label of this rig on tr-\S+-0, tr-\S+-1"):
+        apply(context, order())
+    assert objects.everything() == []
+
+
+def test_a_disk_without_labels_is_not_kept(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_nodes, "SEEN_AFTER_SECONDS", (0.0,))
+    monkeypatch.setattr(inventory, "find", _with_a_disk)
+    with pytest.raises(NoCapacity, match=r"no label of this rig on the disk vol-1 of tr-"):
+        apply(context, order())
+    assert objects.everything() == []
+
+
+def _only_names(account: Account, run_id: str | None = None) -> Iterator[Resource]:
+    yield from (replace(r, labelled=False) for r in stub_find(account, run_id))
+
+
+def _with_a_disk(account: Account, run_id: str | None = None) -> Iterator[Resource]:
+    yield from (replace(r, disks=("vol-1",)) for r in stub_find(account, run_id))
 
 
 def test_after_a_quota_error_the_region_is_not_asked_again(context: Context) -> None:

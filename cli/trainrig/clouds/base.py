@@ -46,6 +46,7 @@ class CloudFacts:
     address_hour_usd: Decimal  # a public IPv4 address
     disk_gb_month_usd: Decimal  # the boot disk the module creates
     lease_extendable: bool = True  # False: the cloud ends a machine at the hour set when it was made
+    zones_named: str | None = None  # pattern; its group `zones` is where a stock-out says that the machine can be had
     quiet_seconds: float = 30  # how late the inventory may show what was just created or deleted
     python_extra: str | None = None  # the extra of pyproject.toml that brings the SDK
 
@@ -74,6 +75,8 @@ class Resource:
     market: Market | None = None  # of a machine, where the cloud says it
     instance_type: str | None = None  # of a machine; the catalogue has its price
     image: str | None = None  # what a machine (GCP: its disk) was made from, written as the module's `image` is
+    labelled: bool = True  # False: only a name, a key or a description says whose it is
+    disks: tuple[str, ...] = ()  # ids of a machine's disks, where labels alone keep them from being lost
 
 
 class OffersModule(Protocol):

@@ -1,4 +1,5 @@
-"""Brings a rig up: the placement's candidates in order, until one has all its nodes."""
+"""Brings a rig up: the placement's candidates in order, until one has all its nodes. A stock-out that names other zones
+brings the candidates there to the front."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from trainrig.clouds import registry
 from trainrig.errors import (
     CredentialsMissing,
     DestroyIncomplete,
@@ -23,7 +25,7 @@ from trainrig.lifecycle.reap import applied, places_of, reap
 from trainrig.lifecycle.watchdog import Failure
 from trainrig.model.cooldown import Cooldown
 from trainrig.model.events import Progress
-from trainrig.model.fault import FaultClass
+from trainrig.model.fault import FaultClass, zones_named
 from trainrig.model.money import dollars
 from trainrig.model.offer import Market, Offer
 from trainrig.model.placement import Candidate
@@ -118,7 +120,9 @@ def _clear(context: Context, rig: Rig) -> None:
 def _try_all(context: Context, rig: Rig, order: Order) -> Up:
     refused: list[str] = []
     resting: list[Cooldown] = []
-    for candidate in order.candidates:
+    waiting = list(order.candidates)
+    while waiting:
+        candidate = waiting.pop(0)
         offer = candidate.offer
         where = f"{offer.cloud} {offer.place} {offer.instance_type} {offer.market}"
         cooldown = next((c for c in resting if c.covers(offer)), None)
@@ -142,7 +146,15 @@ def _try_all(context: Context, rig: Rig, order: Order) -> Up:
         refused.append(f"{where}: {reason}")
         cooldown = cooldowns.remember(context.journal, offer, outcome.failure.fault, reason, context.now())
         resting.append(cooldown)
+        zones = zones_named(outcome.failure.words, registry.facts(offer.cloud).zones_named)
+        waiting.sort(key=lambda c: not _the_same_in(c.offer, offer, zones))
     raise _exhausted(order.candidates, refused)
+
+
+def _the_same_in(offer: Offer, refused: Offer, zones: Sequence[str]) -> bool:
+    """Whether it is the refused machine in one of these zones."""
+    same = (offer.cloud, offer.instance_type, offer.market) == (refused.cloud, refused.instance_type, refused.market)
+    return same and offer.zone in zones
 
 
 def _try(context: Context, rig: Rig, order: Order, candidate: Candidate) -> Up | Failed:

@@ -34,6 +34,12 @@ def rule(pattern: str, fault: FaultClass, meaning: str) -> FaultRule:
     return FaultRule(pattern=pattern, fault=fault, meaning=meaning)
 
 
+def zones_named(text: str, pattern: str | None) -> tuple[str, ...]:
+    """The zones in which a stock-out says that the machine can be had, by a cloud's own pattern; often none."""
+    found = re.search(pattern, text) if pattern else None
+    return tuple(re.findall(r"[\w-]+", found["zones"])) if found else ()
+
+
 def classify(text: str, rules: tuple[FaultRule, ...]) -> tuple[FaultClass, str]:
     """The class of an error text, and what it means in words."""
     for r in rules:

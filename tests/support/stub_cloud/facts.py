@@ -30,4 +30,5 @@ FACTS = CloudFacts(
     address_hour_usd=Decimal(0),
     disk_gb_month_usd=Decimal(0),
     quiet_seconds=0,
+    zones_named=r"free in (?P<zones>[\w, -]+)",
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trainrig.clouds import registry
-from trainrig.model.fault import FaultClass, classify
+from trainrig.model.fault import FaultClass, classify, zones_named
 
 TEXTS = Path(__file__).parent / "fault_texts"
 CLOUDS = ("aws", "gcp", "azure")
@@ -49,6 +49,20 @@ def test_error_text_has_its_class(cloud: str, expected: FaultClass, text: str) -
 )
 def test_meaning_names_the_permission_or_the_quota(cloud: str, word: str, named: str) -> None:
     assert named in classify(text_with(cloud, word), registry.facts(cloud).faults)[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "zones"),
+    [
+        ("map[vmType:g2-standard-4 zone:us-central1-b zonesAvailable:us-central1-a,us-central1-f]", ["a", "f"]),
+        ('{"zonesAvailable": "us-central1-c", "zone": "us-central1-b"}', ["c"]),
+        ('{"zonesAvailable": "", "zone": "us-central1-b"}', []),
+        ("Consider trying your request in the us-central1-a, us-central1-f zone(s)", ["a", "f"]),
+        ("The zone 'projects/p/zones/us-central1-a' does not have enough resources available", []),
+    ],
+)
+def test_zones_that_a_stock_out_names(text: str, zones: list[str]) -> None:
+    assert list(zones_named(text, registry.facts("gcp").zones_named)) == [f"us-central1-{z}" for z in zones]
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)

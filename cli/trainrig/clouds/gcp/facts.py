@@ -30,7 +30,7 @@ FAULTS = (
         "the project's quota {metric} is used up",
     ),
     rule(
-        r"QUOTA_EXCEEDED|quotaExceeded|QuotaFailure|LIMIT_EXCEEDED",
+        r"QUOTA_EXCEEDED|quotaExceeded|QuotaFailure|(?<!RATE_)LIMIT_EXCEEDED",
         FaultClass.QUOTA,
         "a quota of the project is used up",
     ),
@@ -97,6 +97,8 @@ FAULTS = (
     *COMMON,
 )
 
+_ZONE = r"[a-z]+-[a-z]+\d+-[a-z]"
+
 FACTS = CloudFacts(
     name="gcp",
     title="Google Cloud",
@@ -106,6 +108,8 @@ FACTS = CloudFacts(
     default_ssh_user="ubuntu",
     faults=FAULTS,
     apply_deadline_seconds=600,
+    # "zonesAvailable": "us-central1-a,us-central1-f", and the same in words (kubernetes/k8s.io#9834)
+    zones_named=rf"(zonesAvailable|trying your request in the)\W+(?P<zones>{_ZONE}(\W+{_ZONE})*)",
     interruptible_creates=True,
     preemption_notice_seconds=30,
     address_hour_usd=Decimal("0.005"),  # cloud.google.com/vpc/network-pricing: external IP of a standard VM
