@@ -175,6 +175,14 @@ def test_another_market_replaces_every_node(cloud: str, tmp_path: Path) -> None:
         assert all("delete" in done and "create" in done for done in touched)
 
 
+def test_a_provider_that_makes_another_kind_of_machine_fails_the_rig(tmp_path: Path) -> None:
+    """terraform-provider-google#24172: FLEX_START became STANDARD without a word."""
+    with rig(tmp_path, "gcp") as (root, fake):
+        standard = {"scheduling": {"provisioning_model": "STANDARD"}}
+        fake.inject(Fault(call="create", type=NODE["gcp"], nth=2, makes=standard))
+        assert "The provider did not make SPOT nodes" in apply(root, code=1)
+
+
 def edit(root: Root, change: Callable[[dict[str, Any]], None]) -> None:
     path = root.folder / "terraform.tfvars.json"
     values = json.loads(path.read_text(encoding="utf-8"))

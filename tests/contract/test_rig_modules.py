@@ -104,6 +104,14 @@ def test_placement_is_tight_only_where_there_is_more_than_one_node(life: Life) -
     assert len(made) == int(tight)
 
 
+def test_every_machine_is_a_resource_of_its_own(life: Life) -> None:
+    """A fleet or a request gives machines that no state knows, no label reaches and no destroy ends."""
+    machines = {"aws_instance", "google_compute_instance", "azurerm_linux_virtual_machine"}
+    made = [type_ for _, type_, _ in plan_policy.resources(life.plan)]
+    assert sum(type_ in machines for type_ in made) == life.case.request.nodes
+    assert not [t for t in made if re.search(r"fleet|spot_instance_request|group_manager|scale_set", t)]
+
+
 # Rules that pass everything prove nothing: each of these spoils a good plan in one place.
 SPOILS: dict[str, tuple[str, Callable[[dict[str, Any]], None]]] = {
     "labels": ("aws_eip", lambda v: v.update(tags={})),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support import rigs
-from support.stub_cloud import objects
+from support.stub_cloud import inventory, objects
 from support.stub_rigs import order
+from trainrig.clouds.base import Account, Resource
 from trainrig.errors import RigUnknown
 from trainrig.lifecycle import teardown as tearing
 from trainrig.lifecycle.apply import apply
@@ -20,6 +22,7 @@ from trainrig.model.rig import RigState
 pytestmark = pytest.mark.terraform
 
 RUN = rigs.identity().run_id
+stub_find = inventory.find
 
 
 @pytest.mark.parametrize("damage", ["no state", "broken state", "no folder"])
@@ -60,6 +63,21 @@ def test_dependants_that_go_late_are_waited_for(context: Context, monkeypatch: p
     proof = destroy(context, context.journal.rig(RUN))
     assert proof.clean
     assert len(proof.fates) == 3
+
+
+def test_one_empty_look_proves_nothing(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine whose creation was cut off, or that a spot request starts, shows up when everybody thinks it is over."""
+    apply(context, order())
+    looks: list[str | None] = []
+
+    def late(account: Account, run_id: str | None = None) -> Iterator[Resource]:
+        looks.append(run_id)
+        yield from stub_find(account, run_id) if len(looks) > 1 else ()
+
+    monkeypatch.setattr(inventory, "find", late)
+    assert destroy_by_label(context, RUN).clean
+    assert objects.everything() == []
+    assert len(looks) == 4  # nothing, something, and then nothing twice
 
 
 def test_what_cannot_be_deleted_is_named_with_the_clouds_words(context: Context) -> None:

@@ -21,6 +21,7 @@ def build(cloud: FakeGcp, rig: RigIdentity) -> None:
         labels=labels,
         machineType=f"https://x/{ZONE}/machineTypes/a2-highgpu-1g",
         scheduling={"provisioningModel": "SPOT"},
+        disks=[{"source": f"https://x/projects/p/{ZONE}/disks/{name}-0"}, {"type": "SCRATCH"}],
     )
     cloud.add(ZONE, "disks", name=f"{name}-0", labels=labels, sizeGb="365", **used_by_node)
     cloud.add(REGION, "resourcePolicies", name=name, **mark, **used_by_node)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trainrig.clouds import registry
@@ -49,24 +49,34 @@ def missing(context: Context, identity: RigIdentity, attempt: Attempt) -> tuple[
 def deviation(
     context: Context, identity: RigIdentity, candidate: Candidate, nodes: tuple[Node, ...], image: str | None
 ) -> str:
-    """What the cloud shows otherwise than planned: a node without our labels, on another market or from another image;
-    empty: nothing, or the cloud cannot be asked. `image` as the module got it."""
+    """What the cloud shows otherwise than planned: a node or a disk without our labels, a node on another market or
+    from another image; empty: nothing, or the cloud cannot be asked. `image` as the module got it."""
     offer = candidate.offer
     if not registry.has(offer.cloud, "inventory"):
         return ""
     place = Place(cloud=offer.cloud, regions=(offer.region,))
-    missing: list[str] = []
+    bare: list[str] = []
     for delay in SEEN_AFTER_SECONDS:
         time.sleep(delay)
         try:
             seen = look(context, place, identity.run_id)
         except RigError:
             return ""
-        machines = {r.id: r for r in seen}
-        missing = [n.name for n in nodes if n.instance_id not in machines]
-        if not missing:
+        machines = {r.id: r for r in seen if r.labelled}
+        bare = list(_without_labels(nodes, machines))
+        if not bare:
             return _other_market(offer, nodes, machines) or _other_image(seen, image)
-    return f"the cloud shows no label of this rig on {', '.join(missing)}"
+    return f"the cloud shows no label of this rig on {', '.join(bare)}"
+
+
+def _without_labels(nodes: Sequence[Node], labelled: Mapping[str, Resource]) -> Iterator[str]:
+    """What would bill on unseen once its state or its machine is lost."""
+    for node in nodes:
+        machine = labelled.get(node.instance_id)
+        if machine is None:
+            yield node.name
+        else:
+            yield from (f"the disk {disk} of {node.name}" for disk in machine.disks if disk not in labelled)
 
 
 def _other_market(offer: Offer, nodes: tuple[Node, ...], machines: Mapping[str, Resource]) -> str:

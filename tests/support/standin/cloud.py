@@ -14,7 +14,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -38,6 +38,8 @@ class Fault:
     leaves: Literal["nothing", "tainted", "orphan"] = "nothing"
     # A slow create that is dropped when Terraform is interrupted, as azurerm does (terraform-provider-azurerm#32230).
     rude: bool = False
+    # Block -> attributes: a create makes these of it instead of what was ordered, without a word.
+    makes: Mapping[str, Mapping[str, Any]] | None = None
 
 
 class FakeCloud:

@@ -125,6 +125,8 @@ class StandIn(rpc.ProviderServicer):  # type: ignore[misc]
         if fault and fault.error and fault.leaves == "nothing":
             time.sleep(fault.seconds)
             return _applied(None, _diagnostics(fault))
+        if fault and fault.makes:
+            state |= {block: [{**state[block][0], **values}] for block, values in fault.makes.items()}
         self.cloud.put(type_, state["id"], state)
         if fault is None:
             return _applied(state)

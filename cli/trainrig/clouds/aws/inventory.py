@@ -96,7 +96,13 @@ def _resource(kind: Kind, item: Item, region: str, run_id: str | None) -> Resour
         market=(Market.SPOT if item.get("InstanceLifecycle") == "spot" else Market.ON_DEMAND) if machine else None,
         instance_type=item["InstanceType"] if machine else None,
         image=item.get("ImageId") if machine else None,
+        labelled=RUN_ID_LABEL in tags_of(item),
+        disks=_disks(item) if machine else (),
     )
+
+
+def _disks(instance: Item) -> tuple[str, ...]:
+    return tuple(m["Ebs"]["VolumeId"] for m in instance.get("BlockDeviceMappings", []) if "Ebs" in m)
 
 
 def _price(kind: Kind, item: Item) -> Decimal | None:

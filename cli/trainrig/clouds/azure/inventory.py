@@ -7,7 +7,7 @@ identities go at once and in Azure's own order. A group with a storage account i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from azure.core.exceptions import ResourceNotFoundError
@@ -15,7 +15,7 @@ from azure.core.exceptions import ResourceNotFoundError
 from trainrig.clouds.azure.facts import FACTS
 from trainrig.clouds.azure.session import compute, resources, translated
 from trainrig.clouds.base import Account, Resource
-from trainrig.clouds.leftovers import Claim, claim, with_known_runs
+from trainrig.clouds.leftovers import RUN_ID_LABEL, Claim, claim, with_known_runs
 from trainrig.errors import CommandFailed
 from trainrig.model.offer import Market
 
@@ -75,7 +75,8 @@ def _inside(account: Account, client: Any, group: Group) -> Iterator[Resource]:
         # The casing of ids differs from call to call; Terraform's is that of the group's own name.
         ident = f"{group.id}/providers/{item.type}/{item.name}"
         vm = machines.get(item.name.lower()) if _is(item, MACHINE) else None
-        yield _resource(group, kind, ident, item.name, own, vm)
+        found = _resource(group, kind, ident, item.name, own, vm)
+        yield replace(found, labelled=RUN_ID_LABEL in (item.tags or {}))
 
 
 def _machines(account: Account, group: Group) -> list[Any]:

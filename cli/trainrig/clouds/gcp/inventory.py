@@ -16,7 +16,7 @@ from typing import Any
 from trainrig.clouds.base import Account, Resource
 from trainrig.clouds.gcp import session
 from trainrig.clouds.gcp.facts import FACTS
-from trainrig.clouds.leftovers import HOURS_A_MONTH, claim, with_known_runs
+from trainrig.clouds.leftovers import HOURS_A_MONTH, RUN_ID_LABEL, claim, with_known_runs
 from trainrig.errors import CommandFailed, UsageError
 from trainrig.model.offer import Market
 
@@ -89,7 +89,15 @@ def _resource(account: Account, kind: Kind, scope: str, item: Any, run_id: str |
         market=(Market.SPOT if spot else Market.ON_DEMAND) if machine else None,
         instance_type=item.machine_type.rpartition("/")[2] if machine else None,
         image=_image(item.source_image) if kind.type == "disk" else None,
+        labelled=RUN_ID_LABEL in labels,
+        disks=_disks(account, scope, item) if machine else (),
     )
+
+
+def _disks(account: Account, scope: str, instance: Any) -> tuple[str, ...]:
+    """Local SSDs are no resources of their own: they have no source."""
+    names = [disk.source.rpartition("/")[2] for disk in instance.disks if disk.source]
+    return tuple(_path(session.project(account), scope, "disks", name) for name in names)
 
 
 def _image(url: str) -> str | None:

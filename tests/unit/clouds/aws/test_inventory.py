@@ -87,6 +87,21 @@ def test_a_machine_without_tags_is_known_by_its_key(account: Account, ec2: Any) 
     assert {r.type: r.run_id for r in inventory.find(account, RUN)} == {"instance": RUN, "key_pair": RUN}
 
 
+def test_labels_and_names_are_told_apart(account: Account, ec2: Any, iam: Any) -> None:
+    """After an apply every machine and every disk must bear its labels: a name alone is not what a sweep believes."""
+    build(ec2, iam, identity())
+    found = {r.id: r for r in inventory.find(account, RUN)}
+    machine = next(r for r in found.values() if r.type == "instance")
+    (disk,) = machine.disks
+    assert machine.labelled
+    assert found[disk].labelled
+
+    ec2.delete_tags(Resources=[machine.id, disk], Tags=tags(identity()))
+    again = {r.id: r for r in inventory.find(account, RUN)}
+    assert not again[machine.id].labelled
+    assert disk not in again
+
+
 def test_every_region_is_looked_at(account: Account) -> None:
     west = boto3.client("ec2", region_name="us-west-2")
     west.create_key_pair(KeyName=NAME, TagSpecifications=tagged("key-pair", identity()))
@@ -125,8 +140,24 @@ def test_who_made_a_blocking_interface_is_named() -> None:
 
 def test_spot_requests_that_are_closed_do_not_count() -> None:
     kind = next(k for k in KINDS if k.type == "spot_request")
-    assert kind.gone({"State": "cancelled"})
-    assert not kind.gone({"State": "open"})
+    assert [state for state in ("open", "active", "disabled") if kind.gone({"State": state})] == []
+    assert [state for state in ("closed", "cancelled", "failed") if not kind.gone({"State": state})] == []
+
+
+def test_a_spot_request_goes_before_the_machine_that_it_would_start_again(account: Account, ec2: Any) -> None:
+    ec2.create_key_pair(KeyName=NAME)
+    launch = {"ImageId": IMAGE, "InstanceType": "g4dn.xlarge", "KeyName": NAME}
+    ec2.request_spot_instances(InstanceCount=1, Type="persistent", LaunchSpecification=launch)
+    found = list(inventory.find(account, RUN))
+    assert [r.type for r in found] == ["spot_request", "instance", "key_pair"]
+    for resource in found:
+        inventory.delete(account, resource)
+    assert list(inventory.find(account, RUN)) == []
+
+
+def test_a_spot_request_is_known_by_the_profile_that_it_would_give() -> None:
+    kind = next(k for k in KINDS if k.type == "spot_request")
+    assert kind.name({"LaunchSpecification": {"IamInstanceProfile": {"Name": NAME}}}) == NAME
 
 
 def test_what_instances_hold_waits_for_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,7 @@ def test_a_whole_rig_is_found_and_deleted_in_order(cloud: FakeGcp, account: Acco
     assert machine.instance_type == "a2-highgpu-1g"
     assert disk.price_hour_usd == Decimal("0.05")
     assert disk.id == f"projects/{PROJECT}/{ZONE}/disks/{disk.name}"
+    assert (machine.disks, machine.labelled, disk.labelled) == ((disk.id,), True, True)
 
     for resource in found:
         inventory.delete(account, resource)
@@ -55,6 +56,11 @@ def test_only_the_run_that_is_asked_for(cloud: FakeGcp, account: Account) -> Non
     for resource in inventory.find(account, RUN):
         inventory.delete(account, resource)
     assert {r.run_id for r in inventory.find(account)} == {"zzzz2222"}
+
+
+def test_a_disk_that_lost_its_labels_is_known_by_its_name_alone(cloud: FakeGcp, account: Account) -> None:
+    cloud.add(ZONE, "disks", name=f"{identity().resource_prefix}-0", sizeGb="10")
+    assert [(r.type, r.run_id, r.labelled) for r in inventory.find(account, RUN)] == [("disk", RUN, False)]
 
 
 def test_a_network_without_machines_still_tells_its_lease(cloud: FakeGcp, account: Account) -> None:
