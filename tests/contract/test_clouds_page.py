@@ -18,6 +18,18 @@ from trainrig.clouds.gcp import permissions as gcp
 PAGE = (Path(__file__).parents[2] / "docs" / "clouds.md").read_text(encoding="utf-8")
 
 
+ROOT = Path(__file__).parents[2]
+
+
+def test_what_a_known_fault_is_answered_by_is_there() -> None:
+    """A table of answers is worth what its files are worth: a moved one must not leave a row that nobody can check."""
+    text = (ROOT / "docs" / "provider-faults.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w/]+\.(?:py|tf|json|tftest\.hcl))`", text))
+    assert len(named) > 20
+    homes = [ROOT / "tests", ROOT / "terraform" / "modules", ROOT / "cli" / "trainrig"]
+    assert [name for name in sorted(named) if not any((home / name).is_file() for home in homes)] == []
+
+
 @pytest.fixture(scope="module")
 def policies() -> list[dict[str, Any]]:
     """AWS, Google Cloud, Azure, in the page's order."""

@@ -66,7 +66,7 @@ def test_dependants_that_go_late_are_waited_for(context: Context, monkeypatch: p
 
 
 def test_one_empty_look_proves_nothing(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine whose creation was cut off, or that a spot request starts, shows up when everybody thinks it is over."""
+    """A machine whose creation was cut off, or that a spot request starts, shows up late."""
     apply(context, order())
     looks: list[str | None] = []
 

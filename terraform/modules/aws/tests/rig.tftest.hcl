@@ -91,6 +91,28 @@ run "every_card_of_a_p5_gets_its_efa" {
   }
 }
 
+run "a_placement_group_is_in_one_zone" {
+  command = plan
+
+  assert {
+    condition     = length(aws_placement_group.rig) == 1 && length(aws_subnet.rig) == 1 && contains([aws_subnet.rig[0].availability_zone, aws_subnet.rig[0].availability_zone_id], var.zone)
+    error_message = "nodes of one placement group must not land in two zones"
+  }
+}
+
+run "labels_are_there_from_the_first_moment" {
+  command = plan
+
+  assert {
+    condition     = toset([for tags in aws_launch_template.node.tag_specifications : tags.resource_type]) == toset(["instance", "volume", "network-interface", "spot-instances-request"])
+    error_message = "what AWS tags after it is made can be lost before"
+  }
+  assert {
+    condition     = alltrue([for tags in aws_launch_template.node.tag_specifications : tags.tags["trainrig-run-id"] == "abcd2345"])
+    error_message = "each bears the run's id"
+  }
+}
+
 run "a_lone_node_needs_no_efa" {
   command = plan
   variables {

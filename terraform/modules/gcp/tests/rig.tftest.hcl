@@ -104,6 +104,24 @@ run "bundled_ssds_are_not_named" {
   }
 }
 
+run "no_gpu_is_attached_to_a_machine_that_brings_its_own" {
+  assert {
+    condition     = length(google_compute_instance.node[0].guest_accelerator) == 0
+    error_message = "a count of 0 replaced machines in one version of the provider, and again in another"
+  }
+}
+
+run "an_n1_gets_its_gpus" {
+  variables {
+    instance_type = "n1-standard-8"
+    accelerator   = { type = "nvidia-tesla-t4", count = 2 }
+  }
+  assert {
+    condition     = google_compute_instance.node[0].guest_accelerator[0].count == 2 && google_compute_instance.node[0].scheduling[0].on_host_maintenance == "TERMINATE"
+    error_message = "two GPUs, and so no migration"
+  }
+}
+
 run "a_region_is_not_a_zone" {
   command = plan
   variables {
