@@ -48,9 +48,7 @@ class Console:
 
     def data(self, text: str) -> None:
         """A result for stdout."""
-        text = masked(text)
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
-        sys.stdout.flush()
+        _out(masked(text))
 
     def stream(self, chunks: Iterable[str]) -> None:
         """A result for stdout that is made while it is written."""
@@ -60,11 +58,10 @@ class Console:
 
     def document(self, value: Mapping[str, Any], *, line: bool = False) -> None:
         """One JSON document; with `line`, on one line, as long verbs print them."""
-        self.data(
-            json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-            if line
-            else json.dumps(value, ensure_ascii=False, indent=2)
-        )
+        text = _json(value, line=line)
+        if masked(text) != text:  # seldom: each text by itself then, so that it stays a document
+            text = _json(redactor(_secrets).strings(value), line=line)
+        _out(text)
 
     def say(self, text: str) -> None:
         """Talk for stderr."""
@@ -104,6 +101,17 @@ class Console:
             self.data(line.text)
         else:
             self.say(line.text)
+
+
+def _json(value: Mapping[str, Any], *, line: bool) -> str:
+    if line:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _out(text: str) -> None:
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    sys.stdout.flush()
 
 
 class _Lines:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,10 @@ def test_details_of_an_error_are_masked_by_key(capsys: pytest.CaptureFixture[str
     error = errors.PreflightFailed("no", details={"token": "abc", "cloud": "aws"})
     app._report(error, ["check", "--format", "json"])
     assert '"details":{"token":"***","cloud":"aws"}' in capsys.readouterr().out
+
+
+def test_a_secret_that_is_an_ordinary_word_breaks_no_document(capsys: pytest.CaptureFixture[str]) -> None:
+    secrets = {"MODE": "value:offline", "FLAG": "value:true"}
+    secret_values(Job(name="a", options=(), secrets=secrets), {})
+    Console().document({"offline": True, "note": "offline, true", "many": ["offline"]})
+    assert json.loads(capsys.readouterr().out) == {"offline": True, "note": "***, ***", "many": ["***"]}

@@ -24,7 +24,7 @@ from trainrig.reports import placement_json, plan_html, plan_json, plan_markdown
 from trainrig.spec.from_flags import JobFlags
 from trainrig.store import plan_folder
 
-_REVIEWED = {"placement.json", "plan.json", "summary.md", "plan.html"}
+_REVIEWED = ("placement.json", "plan.json")
 _HINT = "write it as `secrets: {NAME: env:NAME}` in the job file, and export NAME where the plan is applied"
 
 
@@ -62,22 +62,20 @@ def write(
     _require_no_secret(overrides, flags)
     plan, job = planned.plan, planned.job
     shown = _without_secrets({**plain(job), "secrets": references(job)}, secrets_in(job))
-    documents: Mapping[str, Any] = {
+    documents: dict[str, Any] = {
         "placement.json": placement_json.to_document(plan.placement),
         "plan.json": plan_json.to_document(plan, plan_folder.ROOT),
         "job.json": shown,
         "environment.json": plain(planned.environment),
         "identity.json": plain(plan.identity),
     }
-    read = {
-        **{name: json.dumps(document, ensure_ascii=False, indent=2) + "\n" for name, document in documents.items()},
-        "summary.md": plan_markdown.markdown(plan) + "\n",
-        "plan.html": plan_html.page(plan),
-    }
     mask = redactor(hidden)
+    documents |= {name: mask.strings(documents[name]) for name in _REVIEWED}
     files = {
         **{f"{plan_folder.ROOT}/{path}": text for path, text in planned.files.items()},
-        **{name: mask.text(text, guess=False) if name in _REVIEWED else text for name, text in read.items()},
+        **{name: json.dumps(document, ensure_ascii=False, indent=2) + "\n" for name, document in documents.items()},
+        "summary.md": mask.text(plan_markdown.markdown(plan) + "\n", guess=False),
+        "plan.html": mask.text(plan_html.page(plan), guess=False),
         lockfile.FILE_NAME: lockfile.text(planned.lock),
     }
     facts = _facts(planned, _withheld(plain(job), shown))

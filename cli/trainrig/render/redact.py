@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,10 +68,7 @@ class Redactor:
     values: frozenset[str] = frozenset()
 
     def text(self, text: str, *, guess: bool = True) -> str:
-        for form in self._forms():
-            text = text.replace(form, MASK)
-        if any(mark in text for mark in _MARKS):
-            text = _SHAPES.sub(MASK, text)
+        text = _without(text, self._forms())
         if not guess:
             return text
         text = _URL_PASSWORD.sub(rf"\1:{MASK}", text)
@@ -86,6 +83,12 @@ class Redactor:
         if isinstance(value, (list, tuple)):
             return [self.document(one) for one in value]
         return self.text(value) if isinstance(value, str) else value
+
+    def strings(self, value: Any) -> Any:
+        """A JSON value whose texts have no known secret and no key of a known shape. Its own words stay, names and
+        `true` among them, even when a secret is spelt as one of them."""
+        forms = self._forms()
+        return _mapped(value, lambda text: _without(text, forms))
 
     def _forms(self) -> list[str]:
         """Each value, and how it looks in a URL, in JSON and in base64; longest first."""
@@ -117,6 +120,20 @@ def _in_url(raw: bytes) -> str:
     """Percent-encoded, as urllib.parse.quote does it; the core imports nothing of the network."""
     plain = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~"
     return "".join(chr(byte) if byte in plain else f"%{byte:02X}" for byte in raw)
+
+
+def _without(text: str, forms: Iterable[str]) -> str:
+    for form in forms:
+        text = text.replace(form, MASK)
+    return _SHAPES.sub(MASK, text) if any(mark in text for mark in _MARKS) else text
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _mapped(one, change) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_mapped(one, change) for one in value]
+    return change(value) if isinstance(value, str) else value
 
 
 def _names_secret(key: Any, value: Any) -> bool:
