@@ -63,6 +63,11 @@ class Started:
         wait_until(lambda: text in self.said or self.process.poll() is not None, seconds=seconds, what=text)
         assert text in self.said, f"it ended with {self.process.returncode} before it said {text!r}:\n{self.said}"
 
+    def wait_until(self, condition: Callable[[], bool], *, what: str, seconds: float = 240) -> None:
+        """Until something is so elsewhere; fails when it ends before that."""
+        wait_until(lambda: condition() or self.process.poll() is not None, seconds=seconds, what=what)
+        assert condition(), f"it ended with {self.process.returncode} before {what}:\n{self.said}"
+
     def wait(self, *, seconds: float = 120) -> int:
         return self.process.wait(seconds)
 
