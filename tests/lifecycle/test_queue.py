@@ -189,6 +189,17 @@ def test_a_run_that_waits_can_be_cancelled_and_its_name_is_free(
     assert {d["run_id"]: d["end"] for d in workers.documents()} == {run_id: "cancelled", other: "done"}
 
 
+def test_a_run_at_a_worker_can_be_cancelled(isolated: Path, workers: Workers, cli: Callable[..., Ran]) -> None:
+    run_id = put("long")
+    worker = workers.start("--until-empty", CHEAP_JOB_SECONDS="300")
+    wait_until(lambda: _launched(run_id), seconds=60, what="the job runs")
+    assert cli("destroy", "long").code == 11  # the worker is at it
+    assert cli("cancel", "long").code == 0
+    assert worker.wait(60) == 0, workers.said(0)
+    assert [(d["end"], d["clean"]) for d in workers.documents()] == [("cancelled", True)]
+    check_exactly_once(isolated, [run_id])
+
+
 def test_a_lease_begins_when_a_run_is_taken(isolated: Path, workers: Workers) -> None:
     run_id = put("later", lease_seconds=3600)
     journal = Journal(isolated)

@@ -16,7 +16,9 @@ DETAIL = "use"
 
 def uses(journal: Journal, *, but: str = "") -> tuple[Use, ...]:
     """Of all runs of which something may exist, in whichever way they were begun; without that of run `but`."""
-    return tuple(Use(**r.details[DETAIL]) for r in journal.rigs() if DETAIL in r.details and r.run_id != but)
+    # The journal keeps no key whose value is null.
+    found = (r.details[DETAIL] for r in journal.rigs() if DETAIL in r.details and r.run_id != but)
+    return tuple(Use(**{"gpu": None, **values}) for values in found)
 
 
 def take(journal: Journal, run_id: str, use: Use) -> None:

@@ -22,6 +22,7 @@ from types import FrameType
 from typing import Any
 
 from dbos import DBOS
+from sqlalchemy.exc import SQLAlchemyError
 
 from trainrig.console import masked
 from trainrig.errors import Interrupted, PreflightFailed, RigBusy, RigError, RigUnknown
@@ -71,11 +72,14 @@ class Worker:
             waiting = queue.waiting(self.home)
             self._only_our_home(waiting)
             self.say(f"takes up to {self.runs} runs at once from the queue of {self.home}")
-            while not leave.is_set() and not (self._dispatch(executor, waiting) and until_empty):
-                leave.wait(LOOK_SECONDS)
-            leave.set()
-            while run_workflow.playing():
-                time.sleep(0.1)
+            try:
+                while not leave.is_set() and not (self._dispatch(executor, waiting) and until_empty):
+                    leave.wait(LOOK_SECONDS)
+            finally:
+                # Also when something went wrong: a step that is torn down with its process leaves Terraform behind.
+                leave.set()
+                while run_workflow.playing():
+                    time.sleep(0.1)
         shutil.rmtree(own, ignore_errors=True)
 
     def _opened(self, run_id: str, leave: threading.Event) -> RunContext:
@@ -108,6 +112,9 @@ class Worker:
                 return not active
         except RigBusy:
             return False  # another worker is at it
+        except SQLAlchemyError as error:
+            self.say(f"the database does not answer, tried again: {str(error).splitlines()[0]}")
+            return False
 
     def _admitted(self, queued: list[str]) -> Iterator[str]:
         """Those of the runs that wait that may begin now, with their room taken before they are named."""
