@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,28 @@ def test_a_run_survives_the_worker_that_began_it(isolated: Path, tmp_path: Path)
     journal.close()
     assert "metrics" in document["outputs"]
     assert left_of(run_id) == []
+
+
+def test_one_worker_carries_out_several_runs_at_once(isolated: Path, tmp_path: Path) -> None:
+    program = Program(isolated, tmp_path)
+    for name in ("one", "two", "bad"):
+        code = 3 if name == "bad" else 0
+        job = f"name: {name}\nresources: {{cpus: 1+}}\nrun: echo {name} > /outputs/name; sleep 5; exit {code}\n"
+        (tmp_path / f"{name}.yaml").write_text(job)
+        assert program.run("run", f"{name}.yaml", "--queue").returncode == 0
+    worker = program.run("worker", "--until-empty", "--runs", "3", "--format", "json", timeout=400)
+    assert worker.returncode == 0, worker.stderr
+    documents = {d["name"]: d for d in map(json.loads, worker.stdout.splitlines())}
+    assert {n: (d["end"], d["exit_code"], d["clean"]) for n, d in documents.items()} == {
+        "one": ("done", 0, True),
+        "two": ("done", 0, True),
+        "bad": ("failed", 3, True),
+    }
+    for name, document in documents.items():
+        check(document)
+        assert [p.read_text() for p in Path(document["outputs_path"]).rglob("name")] == [f"{name}\n"]
+        assert left_of(document["run_id"]) == []
+    attempts = [a for d in documents.values() for a in d["attempts"]]
+    begun = [datetime.fromisoformat(a["started_at"]) for a in attempts]
+    ended = [b + timedelta(seconds=a["seconds"]) for a, b in zip(attempts, begun, strict=True)]
+    assert max(begun) < min(ended)  # at once, not one after the other
