@@ -104,6 +104,11 @@ def test_jobs_of_one_file_have_a_plan_and_a_comment_each(cli: Cli, tmp_path: Pat
     shown = cli("comment", "plan", "--dry-run").out
     assert shown.count("<!-- trainrig") == 2
     assert "`trainrig apply plan/train`" in shown
+    (tmp_path / "job.yaml").write_text("name: both\n---\nname: train\nrun: echo\n---\nname: other\nrun: 'true'\n")
+    assert cli("plan", "job.yaml", "--out", "base", "--offline").code == 0
+    compared = cli("comment", "plan", "--base", "base", "--dry-run").out
+    assert compared.count("#### Against the base branch") == 1  # `prepare` is new
+    assert "* Work ~ `command`: `echo` -> `true`" in compared
     refused = cli("apply", "plan", "--yes")
     assert (refused.code, "plan/prepare, plan/train" in refused.err) == (64, True)
     assert cli("plan", "job.yaml", "--offline", "--run-id", "0a1b2c3d").code == 64
@@ -127,6 +132,9 @@ def test_a_job_file_is_compared_between_two_revisions(cli: Cli, tmp_path: Path) 
     assert cli("diff", "HEAD", "HEAD", "--job", "job.yaml", "--detailed-exitcode").code == 0
     assert cli("diff", "HEAD", "--output=x", "--job", "job.yaml").code == 64
     assert cli("diff", "HEAD", "HEAD", "--job", "absent.yaml").code == 64
+    (tmp_path / "job.yaml").write_text("name: both\n---\nrun: 'true'\n---\nrun: 'true'\n")
+    git("commit", "-am", "three")
+    assert "2 jobs at HEAD" in cli("diff", "HEAD~1", "HEAD", "--job", "job.yaml").err
 
 
 @pytest.fixture

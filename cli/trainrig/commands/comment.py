@@ -58,7 +58,9 @@ def command(
             console.say(settle(run_id, state=state, environ=os.environ, repository=repository, number=number))
         return
     for folder in plan_folder.plans_in(plan) or [plan]:
-        beside = base / folder.name if base and folder != plan else base
+        beside = base
+        if base and folder != plan:  # a job that the base does not have yet is compared with nothing
+            beside = base / folder.name if plan_folder.plans_in(base / folder.name) else None
         if hide_accounts:
             hide(accounts_of(folder))
         if dry_run:

@@ -29,14 +29,19 @@ def between(
     """Offline, with the lock that each revision has beside the job, and with today's environment and prices.
 
     Raises:
-        UsageError: there is no such revision or file.
+        UsageError: there is no such revision or file, or it holds several jobs.
     """
     with TemporaryDirectory() as folder:
         folders = []
         for number, revision in enumerate(revisions):
             source, out = Path(folder, f"source-{number}"), Path(folder, f"plan-{number}")
             _check_out(job, revision, source)
-            (found, *_), policy = load_job(source / job.name, environment, overrides)
+            (found, *others), policy = load_job(source / job.name, environment, overrides)
+            if others:
+                raise UsageError(
+                    f"{job} holds {1 + len(others)} jobs at {revision}, and --job compares one",
+                    hint="plan both with --out, and compare the folders of each job",
+                )
             planned = plan.plan(context, found, policy, keep=False, offline=True)
             plan_out.write(planned, out, overrides=overrides, cloud=None)
             folders.append(out)
