@@ -36,8 +36,15 @@ def command(
     Without a plan, --run-id and --state tell how it went on with a run, and --expired says of plans and rigs that their
     time is over, on all pull requests of the repository: for a schedule, beside sweep.
 
-    Examples: trainrig comment plan; trainrig comment plan --state applied; trainrig comment plan --dry-run;
-    trainrig comment --run-id 0a1b2c3d --state destroyed; trainrig comment --expired
+    Examples:
+
+      trainrig comment plan --base base
+
+      trainrig comment plan --state applied
+
+      trainrig comment --run-id 0a1b2c3d --state destroyed
+
+      trainrig comment --expired
     """
     import os
 

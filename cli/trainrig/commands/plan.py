@@ -59,8 +59,13 @@ def command(
     Several jobs in one file get a plan each, in a folder of DIR that has the job's name. Exits with 5 when no offer
     fits, with --detailed-exitcode 0 for no changes and 2 for changes.
 
-    Examples: trainrig plan job.yaml --out plan; trainrig plan job.yaml --offline --format github;
-    trainrig plan --gpu H100:8 --max-cost 40 -- torchrun train.py
+    Examples:
+
+      trainrig plan job.yaml --out plan
+
+      trainrig plan job.yaml --offline --format github
+
+      trainrig plan --gpu H100:8 --max-cost 40 -- torchrun train.py
     """
     from trainrig.console import Console, hide
     from trainrig.errors import UsageError
