@@ -34,6 +34,12 @@ def test_role_prefixes_its_variables(role: str) -> None:
 
 
 @EVERY_ROLE
+def test_role_says_what_each_variable_means(role: str) -> None:
+    options = role_docs.spec(role)["options"]
+    assert [n for n, o in options.items() if o["description"].replace(" ", "_") == n or not o["description"]] == []
+
+
+@EVERY_ROLE
 def test_role_ignores_no_error(role: str) -> None:
     for path in (ROLES / role).rglob("*.yml"):
         assert not re.search(r"ignore_errors|ignore_unreachable|failed_when: false", path.read_text()), path

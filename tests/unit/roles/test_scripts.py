@@ -190,8 +190,30 @@ def test_docker_that_will_not_start_says_why_in_its_own_words(tmp_path: Path) ->
         "systemctl": f'echo "$*" >> {tmp_path}/did; case "$1" in is-active|start) exit 1 ;; esac',
         "journalctl": "\n".join(f"echo '{entry}'" for entry in entries),
     }
-    done = run(tmp_path, render("container_runtime", "docker-up"), stubs)
+    done = run(tmp_path, render("base", "docker-up"), stubs)
     assert (done.returncode, done.stderr) == (1, "Docker Engine does not start:\nno space left\n")
     assert "unmask --quiet docker.service docker.socket" in (tmp_path / "did").read_text()
-    done = run(tmp_path, render("container_runtime", "docker-up"), {**stubs, "systemctl": "exit 0"})
+    done = run(tmp_path, render("base", "docker-up"), {**stubs, "systemctl": "exit 0"})
     assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_a_source_that_fails_is_no_trouble_while_others_have_what_is_wanted(tmp_path: Path) -> None:
+    update = "echo 'E: Failed to fetch http://mirror/InRelease  Connection refused'; exit 100"
+    stubs = {"apt-get": f'case "$1" in update) {update} ;; install) exit @CODE@ ;; esac'}
+    there = {"apt-get": stubs["apt-get"].replace("@CODE@", "0")}
+    assert run(tmp_path, render("base", "read-lists"), there, "rsync").returncode == 0
+    missing = {"apt-get": stubs["apt-get"].replace("@CODE@", "100")}
+    done = run(tmp_path, render("base", "read-lists"), missing, "rsync", "gpg")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "no source has rsync gpg:\nE: Failed to fetch http://mirror/InRelease  Connection refused\n",
+    )
+
+
+def test_lists_that_another_program_reads_are_waited_for(tmp_path: Path) -> None:
+    lock = "echo 'E: lock /var/lib/apt/lists/lock'; exit 100"
+    busy = f"if [ -e {tmp_path}/tried ]; then exit 0; fi; touch {tmp_path}/tried; {lock}"
+    stubs = {"apt-get": f'case "$1" in update) {busy} ;; *) exit 100 ;; esac', "sleep": ":"}
+    assert run(tmp_path, render("base", "read-lists"), stubs, "rsync").returncode == 0
+    done = run(tmp_path, render("base", "read-lists"), {**stubs, "apt-get": lock}, "rsync")
+    assert (done.returncode, "lists/lock" in done.stderr) == (1, True)
