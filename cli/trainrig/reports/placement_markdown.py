@@ -71,4 +71,4 @@ def _rejections(placement: Placement) -> list[str]:
 
 
 def _warnings(placement: Placement) -> list[str]:
-    return [f"> **{w.code}**: {w.detail}" for w in placement.warnings]
+    return [f"> * **{w.code}**: {w.detail}" for w in placement.warnings]

@@ -75,7 +75,8 @@ def _head(plan: Plan) -> Section:
         f"{price_line}, **{dollars(c.expected_cost_usd)}** in all. Terraform: **{changes}**.",
         "",
         *(f"* {plain(reason)}" for reason in c.reasons),
-        *(f"> **{w.code}**: {plain(w.detail)}" for w in plan.placement.warnings),
+        *([""] if plan.placement.warnings else []),
+        *(f"> * **{w.code}**: {plain(w.detail)}" for w in plan.placement.warnings),
     ]
     return Section(title="", lines=tuple(lines))
 
