@@ -58,6 +58,7 @@ class Account:
     cloud: str
     regions: Sequence[str] = ()
     settings: Mapping[str, str] = field(default_factory=dict)  # aws: profile; gcp: project; azure: subscription
+    name: str = ""  # in the environment, where a cloud has several
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -27,7 +27,7 @@ class AccountState:
 def account_state(environment: Environment, index: CatalogIndex, home: Path, now: datetime) -> AccountState:
     """From the journal and the quota cache; a home without a journal has spent nothing."""
     spend, cooldowns = _journalled(environment, home, now)
-    needed = {p.cloud: n for p in environment.clouds if (n := _needed(p.cloud)) is not None}
+    needed = {cloud: n for cloud in environment.cloud_names if (n := _needed(cloud)) is not None}
     quotas = quota_cache.known(index, now) if needed else ()
     return AccountState(spend=spend, cooldowns=cooldowns, quotas=QuotaBook.of(quotas, needed))
 
@@ -41,10 +41,10 @@ def _journalled(environment: Environment, home: Path, now: datetime) -> tuple[Sp
     journal = Journal(home)
     try:
         month = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-        this_month = spending.by_cloud(journal, environment.name, now, month)
+        this_month = spending.by_account(journal, environment.name, now, month)
         spend = Spend(
             month_usd=sum(this_month.values(), NOTHING_SPENT.month_usd),
-            by_cloud_usd=spending.by_cloud(journal, environment.name, now),
+            by_account_usd=spending.by_account(journal, environment.name, now),
         )
         return spend, cooldowns.active(journal, now)
     finally:

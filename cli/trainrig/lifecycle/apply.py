@@ -125,7 +125,7 @@ def _try_all(context: Context, rig: Rig, order: Order) -> Up:
         candidate = waiting.pop(0)
         offer = candidate.offer
         where = f"{offer.cloud} {offer.place} {offer.instance_type} {offer.market}"
-        cooldown = next((c for c in resting if c.covers(offer)), None)
+        cooldown = next((c for c in resting if c.covers(offer, candidate.account)), None)
         if cooldown:
             refused.append(f"{where}: not tried, {cooldown.reason}")
             continue
@@ -144,7 +144,9 @@ def _try_all(context: Context, rig: Rig, order: Order) -> Up:
         if outcome.failure.fault not in MOVE_ON:
             raise _stop(where, outcome.failure)
         refused.append(f"{where}: {reason}")
-        cooldown = cooldowns.remember(context.journal, offer, outcome.failure.fault, reason, context.now())
+        cooldown = cooldowns.remember(
+            context.journal, offer, outcome.failure.fault, reason, context.now(), candidate.account
+        )
         resting.append(cooldown)
         zones = zones_named(outcome.failure.words, registry.facts(offer.cloud).zones_named)
         waiting.sort(key=lambda c: not _the_same_in(c.offer, offer, zones))

@@ -27,8 +27,10 @@ def accounts(environment: Environment | None, clouds: Sequence[str]) -> list[Acc
     if environment is None:
         found = [Account(cloud=name) for name in registry.names()]
     else:
-        found = [Account(cloud=p.cloud, regions=p.regions, settings=dict(p.account)) for p in environment.clouds]
-    known = [a.cloud for a in found]
+        found = [
+            Account(cloud=p.cloud, name=p.name, regions=p.regions, settings=dict(p.account)) for p in environment.clouds
+        ]
+    known = dict.fromkeys(a.cloud for a in found)
     for name in clouds:
         if name not in known:
             raise UsageError(f"--cloud {name}: no such cloud here", hint=f"one of: {', '.join(known)}")
@@ -49,7 +51,7 @@ def check(
     return Readiness(
         tools=tools,
         clouds=tuple(
-            CloudChecks(cloud=a.cloud, title=registry.facts(a.cloud).title, checks=asked.answers())
+            CloudChecks(cloud=a.cloud, account=a.name, title=registry.facts(a.cloud).title, checks=asked.answers())
             for a, asked in zip(wanted, clouds, strict=True)
         ),
         buckets=tuple(line for asked in buckets for line in asked.answers()),

@@ -40,7 +40,12 @@ def missing(context: Context, identity: RigIdentity, attempt: Attempt) -> tuple[
     if not registry.has(attempt.cloud, "inventory"):
         return ()
     try:
-        seen = {r.id for r in look(context, Place(cloud=attempt.cloud, regions=(attempt.region,)), identity.run_id)}
+        seen = {
+            r.id
+            for r in look(
+                context, Place(cloud=attempt.cloud, regions=(attempt.region,), account=attempt.account), identity.run_id
+            )
+        }
     except RigError:
         return ()
     return tuple(n.name for n in attempt.node_list if n.instance_id not in seen)
@@ -54,7 +59,7 @@ def deviation(
     offer = candidate.offer
     if not registry.has(offer.cloud, "inventory"):
         return ""
-    place = Place(cloud=offer.cloud, regions=(offer.region,))
+    place = Place(cloud=offer.cloud, regions=(offer.region,), account=candidate.account)
     bare: list[str] = []
     for delay in SEEN_AFTER_SECONDS:
         time.sleep(delay)

@@ -36,11 +36,22 @@ class Context:
     def rig_dir(self, identity: RigIdentity) -> RigDir:
         return RigDir.of(self.home, identity)
 
-    def account(self, cloud: str, regions: Sequence[str] = ()) -> Account:
-        """The environment's account of a cloud; all regions that it allows when none is named."""
-        policy = self.environment.policy(cloud)
+    def account(self, cloud: str, regions: Sequence[str] = (), name: str = "") -> Account:
+        """The environment's account of a cloud, by name where it has several; all regions that it allows when none is
+        named.
+
+        Raises:
+            PreflightFailed: the environment has no account of that name (any more).
+        """
+        policy = self.environment.policy(cloud, name)
+        if name and policy is None:
+            raise PreflightFailed(
+                f"the environment {self.environment.name} has no account {name} of {cloud}",
+                hint=f"clouds: {{{cloud}: {{accounts: {{{name}: ...}}}}}}",
+            )
         return Account(
             cloud=cloud,
+            name=name,
             regions=tuple(regions) or (policy.regions if policy else ()),
             settings=policy.account if policy else {},
         )

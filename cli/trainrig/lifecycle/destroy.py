@@ -11,7 +11,7 @@ from datetime import datetime
 
 from trainrig.errors import RigUnknown
 from trainrig.lifecycle.context import Context
-from trainrig.lifecycle.reap import Place, Reaped, applied, look, places_of, reap, reap_once
+from trainrig.lifecycle.reap import Reaped, applied, everywhere, look, places_of, reap, reap_once
 from trainrig.lifecycle.rig_environment import in_own_environment
 from trainrig.lifecycle.teardown import Teardown, remove
 from trainrig.model.proof import Fate, How, Proof
@@ -89,8 +89,7 @@ def prove_gone(context: Context, rig: Rig) -> Proof:
 def destroy_by_label(context: Context, run_id: str, *, name: str = "") -> Proof:
     """Destroys a run that this machine has no journal of, in every cloud and region that the environment allows."""
     with interrupt.handled():
-        places = tuple(Place(cloud=policy.cloud) for policy in context.environment.clouds)
-        return _proof(context, name or run_id, run_id, (), reap(context, places, run_id))
+        return _proof(context, name or run_id, run_id, (), reap(context, everywhere(context), run_id))
 
 
 def run_ids_by_label(context: Context, name: str) -> tuple[str, ...]:
@@ -103,8 +102,8 @@ def run_ids_by_label(context: Context, name: str) -> tuple[str, ...]:
         name=name, run_id="", owner="", project="", environment="", expires_at=context.now()
     ).resource_prefix
     found = set()
-    for policy in context.environment.clouds:
-        for resource in look(context, Place(cloud=policy.cloud), None):
+    for place in everywhere(context):
+        for resource in look(context, place, None):
             if resource.run_id and resource.name.startswith(f"{stem}{resource.run_id}"):
                 found.add(resource.run_id)
     if not found:

@@ -39,7 +39,9 @@ def drift(context: Context, rig: Rig) -> tuple[Drift, ...]:
             known = {r.id for r in terraform_state.parse(terraform.state_pull())}
         (root / DRIFT_PLAN).unlink(missing_ok=True)
         if registry.has(attempt.cloud, "inventory"):
-            seen = look(context, Place(cloud=attempt.cloud, regions=(attempt.region,)), rig.run_id)
+            seen = look(
+                context, Place(cloud=attempt.cloud, regions=(attempt.region,), account=attempt.account), rig.run_id
+            )
             found += _extra(seen, known)
     return tuple(found)
 

@@ -34,7 +34,7 @@ def learn(
     stop = stop or Event()
     ask = partial(
         registry.host_keys(attempt.cloud).host_key,
-        context.account(attempt.cloud, (attempt.region,)),
+        context.account(attempt.cloud, (attempt.region,), attempt.account),
         region=attempt.region,
         zone=attempt.zone,
     )

@@ -47,7 +47,7 @@ def place(
         _check_clouds(environment, index)
         counted: Counter[RejectionCode] = Counter()
         wanted = EVERYTHING if complete else _shortlist(index, job, environment, costs, counted)
-        stamp = index.stamp(now, [p.cloud for p in environment.clouds])
+        stamp = index.stamp(now, environment.cloud_names)
         state = account_state(environment, index, settings.home(), now)
         placement = decide(
             job,
@@ -101,10 +101,10 @@ def _shortlist(
 
 def _check_clouds(environment: Environment, index: CatalogIndex) -> None:
     priced = {s.cloud for s in index.sources()}
-    for policy in environment.clouds:
-        if policy.cloud not in priced and not registry.has(policy.cloud, "facts"):
+    for cloud in environment.cloud_names:
+        if cloud not in priced and not registry.has(cloud, "facts"):
             raise UsageError(
-                f"the environment {environment.name} names the cloud {policy.cloud!r}, which does not exist",
+                f"the environment {environment.name} names the cloud {cloud!r}, which does not exist",
                 hint=f"known: {', '.join(sorted({*registry.names(), *priced}))}",
             )
 
@@ -113,23 +113,23 @@ def computed_offers(environment: Environment, now: datetime) -> Iterator[Offer]:
     """Offers of the environment's clouds that know what they sell without asking anyone."""
     from trainrig.tools import proc
 
-    for policy in environment.clouds:
-        if registry.has(policy.cloud, "computed_offers"):
-            yield from registry.computed_offers(policy.cloud).offers(proc.run, now)
+    for cloud in environment.cloud_names:
+        if registry.has(cloud, "computed_offers"):
+            yield from registry.computed_offers(cloud).offers(proc.run, now)
 
 
 def costs_of(environment: Environment) -> dict[str, CloudCosts]:
     """By cloud: what a bill is made from. Clouds that cannot start machines are left out: they have prices only."""
     found = {}
-    for policy in environment.clouds:
-        if not registry.has(policy.cloud, "facts"):
+    for cloud in environment.cloud_names:
+        if not registry.has(cloud, "facts"):
             continue
-        facts = registry.facts(policy.cloud)
+        facts = registry.facts(cloud)
         if facts.readiness != "not_built":
-            found[policy.cloud] = CloudCosts(
+            found[cloud] = CloudCosts(
                 address_hour_usd=facts.address_hour_usd,
                 disk_gb_month_usd=facts.disk_gb_month_usd,
                 markets=facts.markets,
-                tariff=registry.tariff(policy.cloud),
+                tariff=registry.tariff(cloud),
             )
     return found

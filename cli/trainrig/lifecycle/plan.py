@@ -147,7 +147,7 @@ def only(environment: Environment, cloud: str | None) -> Environment:
     if not clouds:
         raise UsageError(
             f"{environment.name} has no cloud {cloud!r}",
-            hint=f"it has: {', '.join(p.cloud for p in environment.clouds)}",
+            hint=f"it has: {', '.join(environment.cloud_names)}",
         )
     return replace(environment, clouds=clouds)
 
@@ -181,7 +181,8 @@ def digest(
 
 
 def _place(c: Candidate) -> list[Any]:
-    return [c.offer.cloud, c.offer.region, c.offer.zone, c.offer.instance_type, c.offer.market.value, c.nodes]
+    place = [c.offer.cloud, c.offer.region, c.offer.zone, c.offer.instance_type, c.offer.market.value, c.nodes]
+    return [*place, c.account] if c.account else place
 
 
 def terraform_digest(resources: Sequence[PlannedResource], late: LateBound) -> str:

@@ -26,6 +26,11 @@ class Place:
 
     cloud: str
     regions: tuple[str, ...] = ()
+    account: str = ""  # which of the cloud's several accounts
+
+    @property
+    def title(self) -> str:
+        return " ".join(filter(None, (self.cloud, self.account)))
 
 
 @dataclass(kw_only=True, slots=True)
@@ -53,15 +58,23 @@ def applied(context: Context, run_id: str, attempts: Sequence[Attempt]) -> list[
 
 def places_of(attempts: Sequence[Attempt]) -> tuple[Place, ...]:
     """Every cloud and region in which something may have been created."""
-    regions: dict[str, set[str]] = {}
+    regions: dict[tuple[str, str], set[str]] = {}
     for attempt in attempts:
-        regions.setdefault(attempt.cloud, set()).add(attempt.region)
-    return tuple(Place(cloud=cloud, regions=tuple(sorted(r))) for cloud, r in sorted(regions.items()))
+        regions.setdefault((attempt.cloud, attempt.account), set()).add(attempt.region)
+    return tuple(
+        Place(cloud=cloud, account=account, regions=tuple(sorted(r))) for (cloud, account), r in sorted(regions.items())
+    )
+
+
+def everywhere(context: Context) -> tuple[Place, ...]:
+    """Every account of every cloud of the environment."""
+    return tuple(Place(cloud=p.cloud, account=p.name) for p in context.environment.clouds)
 
 
 def look(context: Context, place: Place, run_id: str | None) -> list[Resource]:
     """Raises RigError when the cloud cannot be asked."""
-    return list(registry.inventory(place.cloud).find(context.account(place.cloud, place.regions), run_id))
+    account = context.account(place.cloud, place.regions, place.account)
+    return list(registry.inventory(place.cloud).find(account, run_id))
 
 
 def reap_once(context: Context, places: Iterable[Place], run_id: str) -> Reaped:
@@ -71,7 +84,7 @@ def reap_once(context: Context, places: Iterable[Place], run_id: str) -> Reaped:
         try:
             resources = look(context, place, run_id)
         except RigError as error:
-            reaped.doubts.append(f"{place.cloud} could not be asked: {error.message}")
+            reaped.doubts.append(f"{place.title} could not be asked: {error.message}")
             continue
         reaped.found |= {(r.type, r.id): r for r in resources}
         reaped.refused |= delete(context, place, resources)
@@ -98,7 +111,7 @@ def reap(context: Context, places: tuple[Place, ...], run_id: str) -> Reaped:
 
 def delete(context: Context, place: Place, resources: list[Resource]) -> dict[tuple[str, str], str]:
     """Deletes in the given order, again while the cloud names dependants; returns what was refused, and why."""
-    account = context.account(place.cloud, place.regions)
+    account = context.account(place.cloud, place.regions, place.account)
     inventory, rules = registry.inventory(place.cloud), registry.facts(place.cloud).faults
     refused: dict[tuple[str, str], str] = {}
     left = resources

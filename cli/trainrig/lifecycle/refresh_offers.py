@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,6 +19,8 @@ from trainrig.clouds.base import Account
 from trainrig.errors import CommandFailed, RigError, UsageError
 from trainrig.lifecycle.place import open_index
 from trainrig.model.environment import Environment
+from trainrig.model.offer import Offer
+from trainrig.model.quota import Quota
 from trainrig.store import quota_cache
 from trainrig.store.catalog_index import CatalogIndex
 
@@ -36,6 +38,7 @@ class Outcome:
     error: RigError | None = None
     quotas: int = 0
     quota_error: RigError | None = None  # the offers are refreshed all the same
+    account: str = ""  # which of the cloud's several accounts; only the first tells offers
 
 
 def accounts(environment: Environment | None, clouds: Sequence[str]) -> list[Account]:
@@ -48,7 +51,7 @@ def accounts(environment: Environment | None, clouds: Sequence[str]) -> list[Acc
         found = [Account(cloud=name) for name in registry.names() if registry.has(name, "offers")]
     else:
         found = [
-            Account(cloud=p.cloud, regions=p.regions, settings=dict(p.account))
+            Account(cloud=p.cloud, name=p.name, regions=p.regions, settings=dict(p.account))
             for p in environment.clouds
             if registry.has(p.cloud, "offers")
         ]
@@ -60,30 +63,47 @@ def accounts(environment: Environment | None, clouds: Sequence[str]) -> list[Acc
 
 
 def refresh(wanted: Sequence[Account], now: datetime) -> Iterator[Outcome]:
-    """Asks each cloud for its offers and for the quotas that they count against, one cloud after the other."""
+    """Asks each cloud for its offers, and each account for the quotas that they count against, one after the other. Of
+    several accounts of a cloud the first that answers tells the offers of all their regions."""
     with open_index() as index:
+        told: dict[str, list[Offer]] = {}
         for account in wanted:
-            yield _refreshed(account, index, now)
+            outcome = Outcome(cloud=account.cloud, account=account.name, source=f"{account.cloud}:api")
+            if account.cloud not in told:
+                try:
+                    told[account.cloud] = _offers(_with_all_regions(account, wanted))
+                except RigError as error:
+                    yield replace(outcome, error=error)
+                    continue
+                outcome = replace(outcome, offers=index.replace(account.cloud, outcome.source, told[account.cloud]))
+            theirs = [o for o in told[account.cloud] if not account.regions or o.region in account.regions]
+            try:
+                quotas = _quotas(account, theirs)
+            except RigError as error:
+                yield replace(outcome, quota_error=error)
+                continue
+            quota_cache.remember(index, quotas, now)
+            yield replace(outcome, quotas=len(quotas))
 
 
-def _refreshed(account: Account, index: CatalogIndex, now: datetime) -> Outcome:
-    source = f"{account.cloud}:api"
-    try:
-        with _understood(account.cloud):
-            offers = list(registry.offers(account.cloud).offers(account))
-    except RigError as error:
-        return Outcome(cloud=account.cloud, source=source, error=error)
+def _offers(account: Account) -> list[Offer]:
+    with _understood(account.cloud):
+        offers = list(registry.offers(account.cloud).offers(account))
     if not offers:
-        nothing = CommandFailed(f"{account.cloud}: it offers no GPU machine in the regions that were asked for")
-        return Outcome(cloud=account.cloud, source=source, error=nothing)
-    kept = index.replace(account.cloud, source, offers)
-    try:
-        with _understood(account.cloud):
-            quotas = list(registry.quota(account.cloud).quotas(account, offers))
-    except RigError as error:
-        return Outcome(cloud=account.cloud, source=source, offers=kept, quota_error=error)
-    quota_cache.remember(index, quotas, now)
-    return Outcome(cloud=account.cloud, source=source, offers=kept, quotas=len(quotas))
+        raise CommandFailed(f"{account.cloud}: it offers no GPU machine in the regions that were asked for")
+    return offers
+
+
+def _quotas(account: Account, offers: Sequence[Offer]) -> list[Quota]:
+    with _understood(account.cloud):
+        return [replace(q, account=account.name) for q in registry.quota(account.cloud).quotas(account, offers)]
+
+
+def _with_all_regions(account: Account, wanted: Sequence[Account]) -> Account:
+    """The account, to be asked for the regions of all accounts of its cloud."""
+    theirs = [a.regions for a in wanted if a.cloud == account.cloud]
+    regions = dict.fromkeys(r for some in theirs for r in some) if all(theirs) else ()
+    return replace(account, regions=tuple(regions))
 
 
 @contextmanager

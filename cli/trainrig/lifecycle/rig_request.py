@@ -34,6 +34,7 @@ def rig_request(
         Unplaceable: no machine image is locked that this candidate and the job's container can share.
         SpecInvalid: the container moves, and the lock does not hold it.
     """
+    environment = environment.using(candidate.offer.cloud, candidate.account)
     offer, lock = candidate.offer, pins.load_lock(job) if lock is None else lock
     pins.pinned(job, lock)
     option = option_of(job, offer)

@@ -42,7 +42,7 @@ def site_of(context: Context, name: str) -> Site:
         offer=offer,
         image=job_image.image_of(run.job, attempt.cloud),
         driver=driver_of(run, offer),
-        fabric=rig_request.fabric_of(run.job, run.environment, offer),
+        fabric=rig_request.fabric_of(run.job, run.environment.using(attempt.cloud, attempt.account), offer),
         bucket=rig_request.bucket_of(run.job, run.environment, run.identity, offer),
     )
 

@@ -82,9 +82,10 @@ def living(context: Context, run_id: str) -> Attempt:
 
 def candidate_of(placement: Placement, attempt: Attempt) -> Candidate:
     """The candidate that an attempt was made on."""
-    key = (attempt.cloud, attempt.region, attempt.zone, attempt.instance_type, attempt.market)
+    key = (attempt.cloud, attempt.account, attempt.region, attempt.zone, attempt.instance_type, attempt.market)
     for c in placement.candidates:
-        if (c.offer.cloud, c.offer.region, c.offer.zone, c.offer.instance_type, c.offer.market) == key:
+        o = c.offer
+        if (o.cloud, c.account, o.region, o.zone, o.instance_type, o.market) == key:
             return c
     raise RigUnknown(f"attempt {attempt.generation}-{attempt.number} is on no candidate of the placement")
 

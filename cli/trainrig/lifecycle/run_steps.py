@@ -123,7 +123,9 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
                     start.image,
                     run.observe,
                     driver=driver,
-                    fabric=rig_request.fabric_of(run.job, run.environment, start.offer),
+                    fabric=rig_request.fabric_of(
+                        run.job, run.environment.using(attempt.cloud, attempt.account), start.offer
+                    ),
                     bucket=bucket,
                     secrets=store_variables(run.job, os.environ),
                     stopped=run.stop.is_set,
@@ -325,7 +327,9 @@ def tell_end(run: RunContext, generation: int, end: Mapping[str, Any], *, clean:
 
 
 def preempt(context: Context, attempt: Attempt, node: Node, *, notice: bool = False) -> None:
-    registry.drill(attempt.cloud).preempt(context.account(attempt.cloud, (attempt.region,)), node, notice=notice)
+    registry.drill(attempt.cloud).preempt(
+        context.account(attempt.cloud, (attempt.region,), attempt.account), node, notice=notice
+    )
 
 
 def as_result(error: errors.RigError) -> dict[str, Any]:

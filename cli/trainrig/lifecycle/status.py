@@ -75,7 +75,7 @@ def _seen(context: Context, rig: Rig, attempts: Sequence[Attempt], notes: list[s
     for attempt in attempts:
         if attempt.state is AttemptState.UP:
             try:
-                place = Place(cloud=attempt.cloud, regions=(attempt.region,))
+                place = Place(cloud=attempt.cloud, regions=(attempt.region,), account=attempt.account)
                 ids |= {r.id for r in look(context, place, rig.run_id)}
             except RigError as error:
                 notes.append(f"{attempt.cloud} could not be asked: {error.message}")

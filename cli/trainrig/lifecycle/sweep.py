@@ -14,7 +14,7 @@ from trainrig.errors import RigBusy, RigError, RigUnknown
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.destroy import destroy, destroy_by_label
 from trainrig.lifecycle.price_found import priced
-from trainrig.lifecycle.reap import Place, look
+from trainrig.lifecycle.reap import everywhere, look
 from trainrig.model.proof import Proof
 from trainrig.model.status import Found, SweepResult
 from trainrig.tools import interrupt
@@ -24,11 +24,11 @@ def sweep(context: Context, *, delete: bool) -> SweepResult:
     """Looks in all regions that the environment allows. Without `delete` it only tells."""
     resources: list[Resource] = []
     doubts: list[str] = []
-    for policy in context.environment.clouds:
+    for place in everywhere(context):
         try:
-            resources += look(context, Place(cloud=policy.cloud), None)
+            resources += look(context, place, None)
         except RigError as error:
-            doubts.append(f"{policy.cloud} could not be asked: {error.message}")
+            doubts.append(f"{place.title} could not be asked: {error.message}")
     resources = priced(resources)
     expired = _expired(context, resources)
     found = tuple(_found(r, expired=r.run_id in expired) for r in resources)

@@ -43,7 +43,7 @@ def remove(context: Context, rig: Rig, attempt: Attempt) -> tuple[Teardown, Reap
         RigBusy: another Terraform works on this state.
     """
     root = context.rig_dir(rig.identity).attempt(attempt.generation, attempt.number)
-    place = Place(cloud=attempt.cloud, regions=(attempt.region,))
+    place = Place(cloud=attempt.cloud, regions=(attempt.region,), account=attempt.account)
     total, reaped = Teardown(), Reaped()
     for delay in RETRY_SECONDS:
         time.sleep(delay)

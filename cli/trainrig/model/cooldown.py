@@ -20,8 +20,9 @@ class Cooldown:
     instance_type: str | None = None
     gpu: str | None = None
     market: Market | None = None
+    account: str | None = None  # a quota is one account's
 
-    def covers(self, offer: Offer) -> bool:
+    def covers(self, offer: Offer, account: str = "") -> bool:
         return offer.cloud == self.cloud and all(
             wanted is None or wanted == actual
             for wanted, actual in (
@@ -30,5 +31,6 @@ class Cooldown:
                 (self.instance_type, offer.instance_type),
                 (self.gpu, offer.gpu),
                 (self.market, offer.market),
+                (self.account, account),
             )
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -15,9 +15,11 @@ Burst = Literal["allow", "approve", "deny"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CloudPolicy:
-    """One account of one cloud. `account` names profiles, projects and subscriptions; it never holds a secret."""
+    """One account of one cloud; a cloud with several has one of these for each. `account` names profiles, projects and
+    subscriptions; it never holds a secret."""
 
     cloud: str
+    name: str = ""  # of the account, where a cloud has several
     account: Mapping[str, str] = field(default_factory=dict)
     regions: tuple[str, ...] = ()  # empty: all
     zones: tuple[str, ...] = ()  # empty: all of the regions
@@ -62,8 +64,23 @@ class Environment:
     max_price_age_hours: int = 24 * 30
     source: str | None = None
 
-    def policy(self, cloud: str) -> CloudPolicy | None:
-        return next((c for c in self.clouds if c.cloud == cloud), None)
+    @property
+    def cloud_names(self) -> tuple[str, ...]:
+        """Each cloud once, in the written order."""
+        return tuple(dict.fromkeys(c.cloud for c in self.clouds))
+
+    def policies(self, cloud: str) -> tuple[CloudPolicy, ...]:
+        """The accounts of a cloud, in the written order."""
+        return tuple(c for c in self.clouds if c.cloud == cloud)
+
+    def policy(self, cloud: str, account: str = "") -> CloudPolicy | None:
+        """An account of a cloud by its name; without a name, the first."""
+        return next((c for c in self.policies(cloud) if account in {"", c.name}), None)
+
+    def using(self, cloud: str, account: str) -> Environment:
+        """The same, in which the cloud has this account alone."""
+        chosen = self.policy(cloud, account)
+        return replace(self, clouds=tuple(c for c in self.clouds if c.cloud != cloud or c is chosen))
 
 
 _ACCOUNT_IDS = frozenset({"account_id", "role_arn", "project", "subscription", "tenant"})

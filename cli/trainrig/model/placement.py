@@ -71,6 +71,7 @@ class Candidate:
     parts: CostParts
     breakeven_hours: Decimal | None = None  # when data and compute sit apart: hours after which moving pays
     image: str | None = None
+    account: str = ""  # which of the cloud's several accounts
     reasons: tuple[str, ...] = ()
 
     @property

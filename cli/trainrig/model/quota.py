@@ -20,6 +20,7 @@ class Quota:
     market: Market
     limit: Decimal | None
     used: Decimal | None
+    account: str = ""  # which of the cloud's several accounts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -23,6 +23,7 @@ class CloudChecks:
     cloud: str
     title: str
     checks: tuple[Check, ...]
+    account: str = ""  # which of the cloud's several accounts
 
     @property
     def failure(self) -> Check | None:

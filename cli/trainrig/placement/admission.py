@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from trainrig.model.environment import Environment
+from trainrig.model.environment import CloudPolicy, Environment
 from trainrig.model.placement import Candidate
 
 
@@ -45,15 +45,14 @@ def use_of(environment: Environment, candidate: Candidate) -> Use:
     offer = candidate.offer
     return Use(
         environment=environment.name,
-        account=account_of(environment, offer.cloud),
+        account=account_of(offer.cloud, environment.policy(offer.cloud, candidate.account)),
         gpu=offer.gpu,
         gpus=offer.gpu_count * candidate.nodes if offer.gpu else 0,
     )
 
 
-def account_of(environment: Environment, cloud: str) -> str:
-    """One account has one name, in whichever environments it stands."""
-    policy = environment.policy(cloud)
+def account_of(cloud: str, policy: CloudPolicy | None) -> str:
+    """One account has one name, in whichever environments it stands, and whatever it is called there."""
     named = sorted(policy.account.items()) if policy else []
     return " ".join([cloud, *(f"{key}={value}" for key, value in named)])
 
@@ -68,7 +67,7 @@ def full(environment: Environment, use: Use, others: Iterable[Use]) -> Mapping[t
     found: dict[tuple[str, ...], str] = {}
     others = tuple(others)
     mine = [u for u in others if u.account == use.account]
-    policy = environment.policy(use.account.split(" ")[0])
+    policy = next((p for p in environment.clouds if account_of(p.cloud, p) == use.account), None)
     if environment.max_runs is not None:
         runs = sum(u.environment == use.environment for u in others)
         if runs >= environment.max_runs:

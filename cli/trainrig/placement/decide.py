@@ -11,7 +11,7 @@ from decimal import Decimal
 from trainrig.catalog import quality
 from trainrig.model.clock import iso
 from trainrig.model.cooldown import Cooldown
-from trainrig.model.environment import Environment
+from trainrig.model.environment import CloudPolicy, Environment
 from trainrig.model.job import Job, ResourceOption
 from trainrig.model.offer import Market, Offer
 from trainrig.model.placement import (
@@ -82,7 +82,8 @@ def decide(
     stamp: CatalogStamp | None = None,
     counted: Mapping[Code, int] | None = None,
 ) -> Placement:
-    """Every offer ends up chosen, as a fallback or rejected, once.
+    """Every offer ends up chosen, as a fallback or rejected, once; where a cloud has several accounts, a candidate once
+    for each that may hold it.
 
     `now` is timezone-aware. `costs` has the clouds on which rigs can be started. `stamp` and `counted` come from an
     index that has seen more offers than it handed over.
@@ -102,8 +103,8 @@ def decide(
     rejections: list[Rejection] = []
     for offer in checked:
         verdict = considered(offer)
-        if isinstance(verdict, order.Ranked):
-            ranked.append(verdict)
+        if isinstance(verdict, list):
+            ranked += verdict
         else:
             rejections.append(Rejection(offer=offer, code=verdict[0], detail=verdict[1]))
     candidates = gravity.with_breakeven(job, order.ordered(ranked, job.placement.profile), costs)
@@ -138,6 +139,12 @@ def nearest_first(placement: Placement) -> list[Rejection]:
     return sorted(placement.rejections, key=lambda r: -STAGE[r.code])
 
 
+def accounts_of(environment: Environment, cloud: str) -> tuple[Environment, ...]:
+    """The environment once for each account of a cloud, with that account alone; as it is where it has none or one."""
+    policies = environment.policies(cloud)
+    return tuple(environment.using(cloud, p.name) for p in policies) if len(policies) > 1 else (environment,)
+
+
 def machine_misfit(
     job: Job, environment: Environment, costs: Mapping[str, CloudCosts], hardware: fit.Hardware
 ) -> fit.Misfit | None:
@@ -151,8 +158,8 @@ def region_misfit(
 ) -> fit.Misfit | None:
     """The same for a machine in a region: None when an option can use the machine, and there."""
     misfits = [
-        fit.machine(job, option, environment, costs, hardware)
-        or fit.region(option, environment, hardware.cloud, region)
+        fit.machine(job, option, one, costs, hardware) or fit.region(option, one, hardware.cloud, region)
+        for one in accounts_of(environment, hardware.cloud)
         for option in job.options
     ]
     return None if None in misfits else _furthest([m for m in misfits if m])
@@ -174,18 +181,31 @@ class _Considered:
     cooldowns: Sequence[Cooldown]
     spend: limits.Spend
     refreshed: set[tuple[str, str, str]]
+    narrowed: dict[str, tuple[Environment, ...]] = field(default_factory=dict)
     machines: dict[tuple[object, ...], list[fit.Misfit | None]] = field(default_factory=dict)
 
-    def __call__(self, offer: Offer) -> order.Ranked | fit.Misfit:
-        """The offer as a ranked candidate, by the best of the job's options, or the reason that got furthest."""
+    def __call__(self, offer: Offer) -> list[order.Ranked] | fit.Misfit:
+        """The offer as a ranked candidate in each account that may hold it, or the reason that got furthest."""
+        verdicts = [self._account(offer, one) for one in self._accounts(offer.cloud)]
+        ranked = [v for v in verdicts if isinstance(v, order.Ranked)]
+        return ranked or _furthest([v for v in verdicts if not isinstance(v, order.Ranked)])
+
+    def _account(self, offer: Offer, one: Environment) -> order.Ranked | fit.Misfit:
+        """By the best of the job's options."""
         verdicts = [
-            hardware or self._option(i, option, offer)
+            hardware or self._option(i, option, offer, one)
             for i, (option, hardware) in enumerate(zip(self.job.options, self._hardware(offer), strict=True))
         ]
         ranked = [v for v in verdicts if isinstance(v, order.Ranked)]
         if ranked:
             return min(ranked, key=lambda r: (r.wishes, order.tie_break(r.candidate)))
         return _furthest([v for v in verdicts if not isinstance(v, order.Ranked)])
+
+    def _accounts(self, cloud: str) -> tuple[Environment, ...]:
+        """The environment as each account of a cloud has it."""
+        if cloud not in self.narrowed:
+            self.narrowed[cloud] = accounts_of(self.environment, cloud)
+        return self.narrowed[cloud]
 
     def _hardware(self, offer: Offer) -> Sequence[fit.Misfit | None]:
         """What each option says of the machine: asked once a machine type, not once an offer."""
@@ -197,28 +217,30 @@ class _Considered:
             self.machines[key] = known
         return known
 
-    def _option(self, index: int, option: ResourceOption, offer: Offer) -> order.Ranked | fit.Misfit:
-        """An option whose hardware fits. A machine that is sold on demand can be drawn from a reservation of its type,
-        at the same price."""
+    def _option(self, index: int, option: ResourceOption, offer: Offer, one: Environment) -> order.Ranked | fit.Misfit:
+        """An option whose hardware fits, in one account. A machine that is sold on demand can be drawn from a
+        reservation of its type, at the same price."""
+        policy = one.policy(offer.cloud)
+        assert policy is not None  # its hardware would not fit
         if option.reservation and offer.market is Market.ON_DEMAND:
             offer = replace(offer, market=Market.RESERVED)
-        misfit = fit.place(self.job, option, self.environment, self.costs, offer) or self._price(option, offer)
+        misfit = fit.place(self.job, option, one, self.costs, offer) or self._price(option, offer, policy.name)
         if misfit:
             return misfit
-        code, quota = self.quotas.verdict(offer, self.job.nodes)
+        code, quota = self.quotas.verdict(offer, self.job.nodes, policy.name)
         if code is Code.QUOTA:
             return code, quota
         scored = score(self.job, option, offer, self.costs, self._store)
         if scored is None:
             return Code.DEADLINE, "preempted so often, with so much lost each time, that it would never finish"
-        return self._bill(index, option, offer, scored, quota)
+        return self._bill(index, option, offer, scored, quota, policy)
 
     @property
     def _store(self) -> str | None:
         own = self.job.checkpoints.store if self.job.checkpoints else None
         return own or self.environment.checkpoint_store
 
-    def _price(self, option: ResourceOption, offer: Offer) -> fit.Misfit | None:
+    def _price(self, option: ResourceOption, offer: Offer, account: str) -> fit.Misfit | None:
         if offer.price_hour_usd is None:
             return Code.NO_PRICE, "the catalogue has no price for it"
         doubt = quality.refusal(offer)
@@ -228,17 +250,15 @@ class _Considered:
             offer, self.now, self.environment.max_price_age_hours
         ):
             return Code.STALE_PRICE, f"from {offer.captured_at:%Y-%m-%d}, while others of its type are newer"
-        cold = next((c for c in self.cooldowns if self.now < c.until and c.covers(offer)), None)
+        cold = next((c for c in self.cooldowns if self.now < c.until and c.covers(offer, account)), None)
         if cold:
             return Code.COOLDOWN, f"until {iso(cold.until)}: {cold.reason}"
         return limits.price_cap(option, self.environment, offer)
 
     def _bill(
-        self, index: int, option: ResourceOption, offer: Offer, scored: Score, quota: str
+        self, index: int, option: ResourceOption, offer: Offer, scored: Score, quota: str, policy: CloudPolicy
     ) -> order.Ranked | fit.Misfit:
         cost = scored.parts.total_usd
-        policy = self.environment.policy(offer.cloud)
-        assert policy is not None
         account, no_credit = limits.credit(policy, cost, self.spend)
         misfit = (
             limits.deadline(self.job, scored, self.now)
@@ -254,6 +274,7 @@ class _Considered:
                 expected_hours=scored.run.billed_hours.quantize(HOURS),
                 parts=scored.parts,
                 image=option.image_id,
+                account=policy.name,
                 reasons=_reasons(offer, scored, quota),
             ),
             option=index if self.job.ordered else 0,

@@ -24,7 +24,7 @@ class Spend:
     """What is spent already, as the ledger knows it, and what a person has agreed to."""
 
     month_usd: Decimal = Decimal(0)
-    by_cloud_usd: Mapping[str, Decimal] = field(default_factory=dict)
+    by_account_usd: Mapping[tuple[str, str], Decimal] = field(default_factory=dict)  # by (cloud, account)
     burst_approved: bool = False
 
 
@@ -76,10 +76,12 @@ def credit(policy: CloudPolicy, cost: Decimal, spend: Spend) -> tuple[int, Misfi
     rank = policy.priority if policy.priority > 0 else NO_PRIORITY
     if policy.credit_limit_usd is None:
         return rank, None
-    left = policy.credit_limit_usd - policy.credit_used_usd - spend.by_cloud_usd.get(policy.cloud, Decimal(0))
+    spent = spend.by_account_usd.get((policy.cloud, policy.name), Decimal(0))
+    left = policy.credit_limit_usd - policy.credit_used_usd - spent
     if cost <= left:
         return rank, None
-    short = f"expected {dollars(cost)}; {dollars(max(left, Decimal(0)))} of {policy.cloud}'s credit is left"
+    whose = " ".join(filter(None, (policy.cloud, policy.name)))
+    short = f"expected {dollars(cost)}; {dollars(max(left, Decimal(0)))} of {whose}'s credit is left"
     if policy.burst == "deny":
         return NO_PRIORITY, (Code.CREDITS, f"{short}, and the environment does not spend past it")
     if policy.burst == "approve" and not spend.burst_approved:

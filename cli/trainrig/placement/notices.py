@@ -117,7 +117,9 @@ def _prices(
 
 
 def _quotas(job: Job, candidates: Sequence[Candidate], quotas: QuotaBook) -> list[Notice]:
-    unknown = Counter(c.offer.cloud for c in candidates if quotas.verdict(c.offer, job.nodes)[0] is Code.QUOTA_UNKNOWN)
+    unknown = Counter(
+        c.offer.cloud for c in candidates if quotas.verdict(c.offer, job.nodes, c.account)[0] is Code.QUOTA_UNKNOWN
+    )
     return [
         Notice(
             code="quota_unknown",

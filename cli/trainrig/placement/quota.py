@@ -16,18 +16,18 @@ Needed = Callable[[Offer, int], Sequence[QuotaNeed]]
 class QuotaBook:
     """What is known of the accounts' quotas. `needed` is by cloud: a cloud that is not there has no quotas."""
 
-    limits: Mapping[tuple[str, str, str], Quota] = field(default_factory=dict)  # by (cloud, region, code)
+    limits: Mapping[tuple[str, str, str, str], Quota] = field(default_factory=dict)  # by (cloud, account, region, code)
     needed: Mapping[str, Needed] = field(default_factory=dict)
 
     @classmethod
     def of(cls, quotas: Sequence[Quota], needed: Mapping[str, Needed]) -> QuotaBook:
-        return cls(limits={(q.cloud, q.region, q.code): q for q in quotas}, needed=needed)
+        return cls(limits={(q.cloud, q.account, q.region, q.code): q for q in quotas}, needed=needed)
 
-    def verdict(self, offer: Offer, nodes: int) -> tuple[RejectionCode | None, str]:
+    def verdict(self, offer: Offer, nodes: int, account: str = "") -> tuple[RejectionCode | None, str]:
         """QUOTA with the arithmetic when it is too small, QUOTA_UNKNOWN with the code when nobody knows, else None."""
         unknown = ""
         for need in self.needed[offer.cloud](offer, nodes) if offer.cloud in self.needed else ():
-            known = self.limits.get((offer.cloud, need.region, need.code))
+            known = self.limits.get((offer.cloud, account, need.region, need.code))
             if known is None or known.limit is None:
                 unknown = unknown or f"quota {need.code} in {need.region} is not known; {need.amount} needed"
                 continue

@@ -18,6 +18,7 @@ def document(readiness: Readiness) -> dict[str, Any]:
         "clouds": [
             {
                 "cloud": c.cloud,
+                "account": c.account or None,
                 "title": c.title,
                 "enabled": c.failure is None,
                 "reason": c.failure.detail if c.failure else "",
@@ -37,7 +38,8 @@ def _check(c: Check) -> dict[str, str]:
 def text(readiness: Readiness) -> str:
     lines = ["tools", *(line for t in readiness.tools for line in _lines(t))]
     for c in readiness.clouds:
-        lines += ["", f"{c.title} ({c.cloud}): {'enabled' if c.failure is None else 'disabled'}"]
+        whose = " ".join(filter(None, (c.cloud, c.account)))
+        lines += ["", f"{c.title} ({whose}): {'enabled' if c.failure is None else 'disabled'}"]
         lines += [line for check in c.checks for line in _lines(check)]
     if readiness.buckets:
         lines += ["", "buckets", *(line for b in readiness.buckets for line in _lines(b))]

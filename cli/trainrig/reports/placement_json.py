@@ -73,6 +73,7 @@ def candidate_document(c: Candidate) -> dict[str, Any]:
         "parts": {f.name: money.text(getattr(c.parts, f.name)) for f in fields(CostParts)},
         "breakeven_hours": None if c.breakeven_hours is None else float(c.breakeven_hours),
         "image": c.image,
+        "account": c.account or None,
         "reasons": list(c.reasons),
     }
 
@@ -142,6 +143,7 @@ def candidate_from(c: Mapping[str, Any]) -> Candidate:
         parts=CostParts(**{f.name: Decimal(c["parts"][f.name]) for f in fields(CostParts)}),
         breakeven_hours=None if c["breakeven_hours"] is None else Decimal(str(c["breakeven_hours"])),
         image=c["image"],
+        account=c.get("account") or "",
         reasons=tuple(c["reasons"]),
     )
 

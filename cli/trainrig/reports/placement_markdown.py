@@ -6,7 +6,7 @@ from collections import Counter
 
 from trainrig.model.money import dollars
 from trainrig.model.placement import Placement, RejectionCode
-from trainrig.reports.placement_text import FALLBACKS_SHOWN, PARTS, price, what, where
+from trainrig.reports.placement_text import FALLBACKS_SHOWN, PARTS, placed_in, price, what
 from trainrig.reports.table import Row
 from trainrig.reports.table import markdown as table
 
@@ -22,7 +22,7 @@ def _chosen(placement: Placement) -> list[str]:
     rows: list[Row] = [("part", "USD"), *((name, dollars(getattr(c.parts, field))) for name, field in PARTS)]
     rows.append(("**total**", f"**{dollars(c.expected_cost_usd)}**"))
     return [
-        f"### {placement.job}: {what(c)} on {where(c.offer)}",
+        f"### {placement.job}: {what(c)} on {placed_in(c)}",
         "",
         f"{c.offer.market.value}, {price(c.offer)} USD a node and hour, {c.expected_hours:.1f} hours expected",
         "",
@@ -40,7 +40,7 @@ def _fallbacks(placement: Placement) -> list[str]:
     rows += [
         (
             str(i),
-            where(c.offer),
+            placed_in(c),
             what(c),
             c.offer.market.value,
             price(c.offer),

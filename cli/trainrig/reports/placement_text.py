@@ -40,7 +40,7 @@ def _chosen(placement: Placement) -> list[str]:
     if c is None:
         return [f"{placement.job}: no offer fits", ""]
     lines = [
-        f"{placement.job}: {where(c.offer)} {what(c)}",
+        f"{placement.job}: {placed_in(c)} {what(c)}",
         f"  {price(c.offer)} USD a node and hour, {c.offer.market.value}",
         f"  {dollars(c.expected_cost_usd)} expected over {c.expected_hours:.1f} hours",
         "",
@@ -62,7 +62,7 @@ def _fallbacks(placement: Placement) -> list[str]:
         rows.append(
             (
                 str(i),
-                where(c.offer),
+                placed_in(c),
                 what(c),
                 c.offer.market.value,
                 price(c.offer),
@@ -118,6 +118,11 @@ def _catalog(placement: Placement) -> str:
 
 def where(offer: Offer) -> str:
     return "/".join(filter(None, (offer.cloud, offer.region, offer.zone)))
+
+
+def placed_in(c: Candidate) -> str:
+    """The place, with the account where the cloud has several."""
+    return f"{where(c.offer)} ({c.account})" if c.account else where(c.offer)
 
 
 def what(c: Candidate) -> str:

@@ -13,6 +13,8 @@ class Outcome(Protocol):
     @property
     def cloud(self) -> str: ...
     @property
+    def account(self) -> str: ...
+    @property
     def source(self) -> str: ...
     @property
     def offers(self) -> int: ...
@@ -32,6 +34,7 @@ def document(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "clouds": [
             {
                 "cloud": o.cloud,
+                "account": o.account or None,
                 "source": o.source,
                 "offers": o.offers,
                 "refused_rows": len(o.refused),
@@ -51,10 +54,12 @@ def _error(error: RigError | None) -> dict[str, str] | None:
 
 def text(outcome: Outcome) -> str:
     """One cloud: a line, and one more for each reason why rows were refused or quotas are not known."""
+    whose = " ".join(filter(None, (outcome.cloud, outcome.account)))
     if outcome.error:
-        first = f"{outcome.cloud}: kept as it was. {render(outcome.error)}"
+        first = f"{whose}: kept as it was. {render(outcome.error)}"
     else:
         quotas = f", {outcome.quotas} quota{'' if outcome.quotas == 1 else 's'}" if outcome.quotas else ""
-        first = f"{outcome.cloud}: {outcome.offers} offers from {outcome.source}{quotas}"
+        offers = f"{outcome.offers} offers from {outcome.source}" if outcome.offers else "no offers of its own"
+        first = f"{whose}: {offers}{quotas}"
     unread = [f"  quotas not read: {render(outcome.quota_error)}"] if outcome.quota_error else []
     return "\n".join([first, *(f"  left out {line}" for line in by_reason(outcome.refused)), *unread])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final
 
@@ -14,10 +15,11 @@ from trainrig.model.job import Pins
 from trainrig.model.offer import Market
 from trainrig.spec.build import build
 from trainrig.spec.compose import compose, invalid, without_lines
-from trainrig.spec.environment_schema import ACCOUNTS, CLOUD_POLICY, ENVIRONMENT
-from trainrig.spec.forms import LABEL_NAME, SETTING
+from trainrig.spec.environment_schema import ACCOUNTS, CLOUD_POLICY, ENVIRONMENT, ONE_ACCOUNT
+from trainrig.spec.forms import LABEL_NAME, NAME, SETTING
 from trainrig.spec.load import default_name
 from trainrig.spec.nodes import Map, Node, Scalar, Seq, kind, position, problem, to_plain
+from trainrig.spec.overlay import overlay
 from trainrig.spec.scalars import is_null
 from trainrig.spec.tables import Values, map_of, take
 
@@ -95,16 +97,40 @@ def _clouds(values: Values, problems: list[Problem]) -> tuple[CloudPolicy, ...]:
     if not isinstance(node, Map) or not node.entries:
         problems.append(problem(node, "`clouds` is a mapping of cloud to its account", "clouds:\n  local: {}"))
         return ()
-    return tuple(_policy(key.text, value, problems) for key, value in node)
+    return tuple(policy for key, value in node for policy in _policies(key.text, value, problems))
 
 
-def _policy(cloud: str, node: Node, problems: list[Problem]) -> CloudPolicy:
+def _policies(cloud: str, node: Node, problems: list[Problem]) -> tuple[CloudPolicy, ...]:
+    """One, or one for each of its `accounts`, which inherit the keys beside."""
     if isinstance(node, Scalar) and not node.text:
-        return CloudPolicy(cloud=cloud)
+        return (CloudPolicy(cloud=cloud),)
     values = CLOUD_POLICY.read(node, problems)
+    accounts = values.get("accounts")
+    if accounts is None:
+        return (_policy(cloud, "", values, problems),)
+    if not isinstance(accounts, Map) or not accounts.entries:
+        problems.append(problem(accounts, "`accounts` is a mapping of names to accounts", "accounts: {main: {}}"))
+        return ()
+    beside = replace(values.node, entries=tuple((k, v) for k, v in values.node if k.text != "accounts"))
+    found = []
+    for name, own in accounts:
+        take(NAME, name, problems)
+        if not is_null(own) and not isinstance(own, Map):
+            problems.append(problem(own, f"an account is a mapping of keys, not {kind(own)}"))
+            continue
+        node = overlay(beside, own) if isinstance(own, Map) else beside
+        mistakes: list[Problem] = []
+        found.append(_policy(cloud, name.text, ONE_ACCOUNT.read(node, mistakes), mistakes))
+        known = {p.where for p in problems}
+        problems += [p for p in mistakes if p.where not in known]  # what they inherit is wrong once
+    return tuple(found)
+
+
+def _policy(cloud: str, name: str, values: Values, problems: list[Problem]) -> CloudPolicy:
     balance: Values | None = values.get("credits")
     return CloudPolicy(
         cloud=cloud,
+        name=name,
         account=_account(cloud, values.get("account"), problems),
         regions=values.get("regions", ()),
         zones=values.get("zones", ()),

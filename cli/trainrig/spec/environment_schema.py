@@ -70,32 +70,39 @@ CREDITS: Final = Table(
     ),
 )
 
+_ACCOUNT_KEYS: Final = (
+    Key(
+        name="account",
+        form=Form(read=as_node, shows="mapping, see below", schema={"type": "object"}),
+        meaning="How to reach it, by names alone",
+    ),
+    Key(name="regions", form=list_of(PLACE), meaning="Allowed; all when not given"),
+    Key(name="zones", form=list_of(PLACE), meaning="Allowed; all of the regions when not given"),
+    Key(name="markets", form=list_of(one_of("spot", "on_demand", "reserved")), meaning="Allowed; all when not given"),
+    Key(name="credits", form=CREDITS, meaning="Credits to use up"),
+    Key(name="priority", form=integer(-1000, 1000), meaning="Lower goes first; equal ones by cost"),
+    Key(name="max_runs", form=integer(1, 100_000), meaning="Most runs of the queue at once on this account"),
+    Key(
+        name="max_gpus",
+        form=map_of(LABEL_NAME, integer(0, 1_000_000)),
+        meaning="Most GPUs at once that runs of the queue may take on this account, by GPU; `*`: of each other GPU",
+    ),
+    Key(
+        name="network",
+        form=map_of(LABEL_NAME, SETTING),
+        meaning="Ids of an existing network: aws `vpc`, `subnet`; gcp `network`, `subnetwork`; azure `subnet`. "
+        'With `public_ip: "false"` nodes get private addresses only',
+    ),
+)
+ONE_ACCOUNT: Final = Table(title="an account", keys=_ACCOUNT_KEYS, refused={"accounts": "accounts do not nest"})
 CLOUD_POLICY: Final = Table(
     title="the cloud",
     keys=(
+        *_ACCOUNT_KEYS,
         Key(
-            name="account",
-            form=Form(read=as_node, shows="mapping, see below", schema={"type": "object"}),
-            meaning="How to reach it, by names alone",
-        ),
-        Key(name="regions", form=list_of(PLACE), meaning="Allowed; all when not given"),
-        Key(name="zones", form=list_of(PLACE), meaning="Allowed; all of the regions when not given"),
-        Key(
-            name="markets", form=list_of(one_of("spot", "on_demand", "reserved")), meaning="Allowed; all when not given"
-        ),
-        Key(name="credits", form=CREDITS, meaning="Credits to use up"),
-        Key(name="priority", form=integer(-1000, 1000), meaning="Lower goes first; equal ones by cost"),
-        Key(name="max_runs", form=integer(1, 100_000), meaning="Most runs of the queue at once on this account"),
-        Key(
-            name="max_gpus",
-            form=map_of(LABEL_NAME, integer(0, 1_000_000)),
-            meaning="Most GPUs at once that runs of the queue may take on this account, by GPU; `*`: of each other GPU",
-        ),
-        Key(
-            name="network",
-            form=map_of(LABEL_NAME, SETTING),
-            meaning="Ids of an existing network: aws `vpc`, `subnet`; gcp `network`, `subnetwork`; azure `subnet`. "
-            'With `public_ip: "false"` nodes get private addresses only',
+            name="accounts",
+            form=Form(read=as_node, shows="mapping of name to the keys above", schema={"type": "object"}),
+            meaning="Several accounts, each with what differs from the keys beside",
         ),
     ),
 )

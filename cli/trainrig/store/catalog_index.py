@@ -23,7 +23,7 @@ from trainrig.model.placement import CatalogStamp
 
 FILE = "offers.db"
 SHIPPED = "shipped"  # the source of what came with trainrig
-VERSION = 2  # another one: the file is made anew, since all in it can be had again
+VERSION = 3  # another one: the file is made anew, since all in it can be had again
 
 SCHEMA = """
 CREATE TABLE sources (
@@ -66,7 +66,8 @@ CREATE TABLE quotas (
     "limit" TEXT,
     used    TEXT,
     at      INTEGER NOT NULL,
-    PRIMARY KEY (cloud, region, code)
+    account TEXT NOT NULL,
+    PRIMARY KEY (cloud, account, region, code)
 );
 """
 

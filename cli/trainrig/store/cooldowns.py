@@ -14,9 +14,11 @@ CAPACITY = timedelta(minutes=30)  # a zone that was out of one type
 QUOTA = timedelta(hours=1)  # a limit of the account on a family in a region
 
 
-def remember(journal: Journal, offer: Offer, fault: FaultClass, reason: str, now: datetime) -> Cooldown:
+def remember(
+    journal: Journal, offer: Offer, fault: FaultClass, reason: str, now: datetime, account: str = ""
+) -> Cooldown:
     """After a capacity fault the type rests in its zone; after a quota fault, which counts a whole family, everything
-    with that GPU rests in the region."""
+    with that GPU rests in the region, in that account."""
     if fault is FaultClass.QUOTA:
         cooldown = Cooldown(
             cloud=offer.cloud,
@@ -26,6 +28,7 @@ def remember(journal: Journal, offer: Offer, fault: FaultClass, reason: str, now
             gpu=offer.gpu,
             instance_type=None if offer.gpu else offer.instance_type,
             market=offer.market,
+            account=account,
         )
     else:
         cooldown = Cooldown(
@@ -38,8 +41,8 @@ def remember(journal: Journal, offer: Offer, fault: FaultClass, reason: str, now
             market=offer.market,
         )
     journal.db.execute(
-        "INSERT INTO cooldowns (cloud, region, zone, instance_type, gpu, market, reason, until)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO cooldowns (cloud, region, zone, instance_type, gpu, market, reason, until, account)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             cooldown.cloud,
             cooldown.region,
@@ -49,6 +52,7 @@ def remember(journal: Journal, offer: Offer, fault: FaultClass, reason: str, now
             cooldown.market,
             cooldown.reason,
             int(cooldown.until.timestamp()),
+            cooldown.account,
         ),
     )
     return cooldown
@@ -72,4 +76,5 @@ def _cooldown(row: sqlite3.Row) -> Cooldown:
         instance_type=row["instance_type"],
         gpu=row["gpu"],
         market=Market(row["market"]),
+        account=row["account"],
     )

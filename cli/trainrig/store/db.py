@@ -86,6 +86,11 @@ MIGRATIONS = (
         PRIMARY KEY (run_id, generation, number)
     ) STRICT, WITHOUT ROWID;
     """,
+    """
+    -- which of a cloud's several accounts
+    ALTER TABLE attempts ADD COLUMN account TEXT NOT NULL DEFAULT '';
+    ALTER TABLE cooldowns ADD COLUMN account TEXT;
+    """,
 )
 
 

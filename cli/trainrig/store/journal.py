@@ -57,6 +57,7 @@ class Attempt:
     node_list: tuple[Node, ...]
     started_at: datetime
     ended_at: datetime | None
+    account: str = ""  # which of the cloud's several accounts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -210,7 +211,7 @@ class Journal:
             ).fetchone()
             self.db.execute(
                 "INSERT INTO attempts (run_id, generation, number, cloud, region, zone, instance_type, market, nodes,"
-                " price_hour_usd, state, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " price_hour_usd, state, started_at, account) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     run_id,
                     generation,
@@ -224,6 +225,7 @@ class Journal:
                     str(offer.price_hour_usd or 0),
                     AttemptState.INTENDED,
                     _seconds(self._now()),
+                    candidate.account,
                 ),
             )
         return self.attempt(run_id, generation, last + 1)
@@ -324,6 +326,7 @@ def _attempt(row: sqlite3.Row) -> Attempt:
         node_list=tuple(Node(**n) for n in json.loads(row["node_list"])),
         started_at=_moment(row["started_at"]),
         ended_at=_moment(row["ended_at"]) if row["ended_at"] is not None else None,
+        account=row["account"],
     )
 
 

@@ -18,9 +18,19 @@ FRESH = timedelta(hours=24)  # limits change by request, use changes by the hour
 def remember(index: CatalogIndex, quotas: Iterable[Quota], now: datetime) -> None:
     """Keeps what a cloud said; each quota replaces what was known of it."""
     index.db.executemany(
-        "INSERT OR REPLACE INTO quotas VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO quotas VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
-            (q.cloud, q.region, q.code, q.unit, q.market.value, _text(q.limit), _text(q.used), int(now.timestamp()))
+            (
+                q.cloud,
+                q.region,
+                q.code,
+                q.unit,
+                q.market.value,
+                _text(q.limit),
+                _text(q.used),
+                int(now.timestamp()),
+                q.account,
+            )
             for q in quotas
         ],
     )
@@ -28,12 +38,13 @@ def remember(index: CatalogIndex, quotas: Iterable[Quota], now: datetime) -> Non
 
 def known(index: CatalogIndex, now: datetime) -> tuple[Quota, ...]:
     """All that is remembered; the use of an old one counts as not known."""
-    rows = index.db.execute('SELECT cloud, region, code, unit, market, "limit", used, at FROM quotas').fetchall()
-    return tuple(_aged(_quota(row[:7]), datetime.fromtimestamp(row[7], UTC), now) for row in rows)
+    columns = 'cloud, account, region, code, unit, market, "limit", used, at'
+    rows = index.db.execute(f"SELECT {columns} FROM quotas").fetchall()  # noqa: S608 - our own words
+    return tuple(_aged(_quota(row[:-1]), datetime.fromtimestamp(row[-1], UTC), now) for row in rows)
 
 
 def _quota(row: Sequence[Any]) -> Quota:
-    cloud, region, code, unit, market, limit, used = row
+    cloud, account, region, code, unit, market, limit, used = row
     return Quota(
         cloud=cloud,
         region=region,
@@ -42,6 +53,7 @@ def _quota(row: Sequence[Any]) -> Quota:
         market=Market(market),
         limit=None if limit is None else Decimal(limit),
         used=None if used is None else Decimal(used),
+        account=account,
     )
 
 

@@ -1,4 +1,4 @@
-"""What an environment has spent, by cloud: for its budgets and credits."""
+"""What an environment has spent, by account: for its budgets and credits."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ from trainrig.store.journal import Journal
 from trainrig.store.ledger import charges
 
 
-def by_cloud(journal: Journal, environment: str, now: datetime, since: datetime | None = None) -> dict[str, Decimal]:
-    """Dollars of nodes, running ones until now; with `since`, only of the time after it."""
-    clouds = {
-        (row["run_id"], row["generation"], row["number"]): row["cloud"]
+def by_account(
+    journal: Journal, environment: str, now: datetime, since: datetime | None = None
+) -> dict[tuple[str, str], Decimal]:
+    """By (cloud, account): dollars of nodes, running ones until now; with `since`, only of the time after it."""
+    accounts = {
+        (row["run_id"], row["generation"], row["number"]): (row["cloud"], row["account"])
         for row in journal.db.execute(
-            "SELECT run_id, generation, number, cloud FROM attempts JOIN rigs USING (run_id) WHERE environment = ?",
+            "SELECT run_id, generation, number, cloud, account FROM attempts JOIN rigs USING (run_id)"
+            " WHERE environment = ?",
             (environment,),
         )
     }
-    spent: dict[str, Decimal] = defaultdict(Decimal)
+    spent: dict[tuple[str, str], Decimal] = defaultdict(Decimal)
     for charge in charges(journal):
-        cloud = clouds.get((charge.run_id, charge.generation, charge.number))
-        if cloud is None:
+        account = accounts.get((charge.run_id, charge.generation, charge.number))
+        if account is None:
             continue
         begin = charge.started_at if since is None else max(charge.started_at, since)
-        spent[cloud] += replace(charge, started_at=begin).usd(now)
+        spent[account] += replace(charge, started_at=begin).usd(now)
     return dict(spent)

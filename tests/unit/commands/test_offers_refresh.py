@@ -46,7 +46,8 @@ class Cloud:
         self.quota: Quota | Exception = QUOTA
 
     def quotas(self, account: Account, offers: Sequence[Offer]) -> Iterator[Quota]:
-        assert offers == self.answer
+        assert isinstance(self.answer, list)
+        assert offers == [o for o in self.answer if not account.regions or o.region in account.regions]
         if isinstance(self.quota, Exception):
             raise self.quota
         yield self.quota
@@ -105,6 +106,26 @@ def test_a_cloud_that_was_asked_for_by_name_must_answer(
     assert "aws: 2 offers from aws:api, 1 quota" in out
     assert "gcp: kept as it was. gcp: no credentials" in err
     assert not clouds["azure"].asked
+
+
+def test_several_accounts_of_a_cloud_tell_offers_once_and_quotas_each(
+    clouds: dict[str, Cloud], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    env = tmp_path / "team.yaml"
+    env.write_text(
+        "clouds: {aws: {accounts: {grant: {regions: [us-east-1], account: {profile: g}},"
+        " main: {regions: [us-east-1, us-west-2]}}}}\n"
+    )
+    assert app.run(["offers", "refresh", "--env", str(env)]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == ["aws grant: 2 offers from aws:api, 1 quota", "aws main: no offers of its own, 1 quota"]
+    assert [(a.name, a.regions) for a in clouds["aws"].asked] == [("grant", ("us-east-1", "us-west-2"))]
+    with open_index() as index:
+        assert {(q.account, q.code) for q in quota_cache.known(index, utc_now())} == {
+            ("grant", "L-417A185B"),
+            ("main", "L-417A185B"),
+        }
 
 
 def test_quotas_are_remembered_for_placement(clouds: dict[str, Cloud], capsys: pytest.CaptureFixture[str]) -> None:

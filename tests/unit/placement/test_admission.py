@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,7 +47,7 @@ def test_an_environment_runs_so_many_wherever_they_are() -> None:
 def test_an_account_is_one_in_whichever_environments_it_stands() -> None:
     one, two = environment("one"), environment("two")
     limited = Environment(name="one", clouds=(CloudPolicy(cloud="aws", account=TEAM, max_runs=1),))
-    assert account_of(one, "aws") == account_of(two, "aws") == "aws profile=team"
+    assert account_of("aws", one.policy("aws")) == account_of("aws", two.policy("aws")) == "aws profile=team"
     busy = use_of(two, rigs.candidate(cloud="aws"))
     assert admitted([wish("1", limited)], [busy]) == {}
     elsewhere = Environment(name="one", clouds=(CloudPolicy(cloud="aws", max_runs=1),))
@@ -101,3 +102,11 @@ def test_no_limit_is_ever_passed(jobs: list[tuple[str, int, int]], runs: int, gp
     assert len(found) <= runs + 3
     assert sum(u.gpus for u in found if u.account.startswith("aws")) <= gpus
     assert Counter(v.run_id for v in admit(wishes, [])) == Counter(w.run_id for w in wishes)
+
+
+def test_each_account_of_a_cloud_has_room_of_its_own() -> None:
+    clouds = tuple(CloudPolicy(cloud="aws", name=n, account={"profile": n}, max_runs=1) for n in ("grant", "main"))
+    where = Environment(name="test", clouds=clouds)
+    candidates = [replace(rigs.candidate(cloud="aws"), account=n) for n in ("grant", "main")]
+    wishes = [wish_of(run_id, where, candidates) for run_id in "123"]
+    assert admitted(wishes) == {"1": "aws profile=grant", "2": "aws profile=main"}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from support.offers import COSTS, NOW, codes, environment, job, offer, option, placed
+from trainrig.model.cooldown import Cooldown
 from trainrig.model.environment import CloudPolicy
 from trainrig.model.offer import Market, Offer
 from trainrig.model.quota import Quota, QuotaNeed
@@ -57,8 +59,6 @@ def test_a_deadline_is_met_by_nine_of_ten_runs() -> None:
 
 
 def test_a_deadline_leaves_on_demand_where_spot_would_come_too_late() -> None:
-    from dataclasses import replace
-
     from trainrig.model.tariff import Hazard
 
     hazards = (Hazard(per_hour=Decimal("0.1"), source="a test"),)
@@ -88,8 +88,44 @@ def test_credit_is_spent_by_priority_before_cost() -> None:
 
     assert [c.offer for c in placed([azure, gcp, aws], None, team).candidates] == [aws, gcp, azure]
     # 450 of 500 are spent, the run costs 120: past its credit, aws has no priority any more
-    spent = Spend(by_cloud_usd={"aws": Decimal(450)})
+    spent = Spend(by_account_usd={("aws", ""): Decimal(450)})
     assert [c.offer for c in placed([azure, gcp, aws], None, team, spend=spent).candidates] == [gcp, azure, aws]
+
+
+def test_the_accounts_of_a_cloud_are_each_tried_by_their_own_limits() -> None:
+    team = environment(
+        clouds=(
+            account("aws", name="grant", credit_limit_usd=Decimal(500), priority=1, burst="deny"),
+            account("aws", name="main", regions=("us-east-1",), priority=2),
+            account("gcp"),
+        )
+    )
+    east, west, gcp = offer("10"), offer("11", region="us-west-2"), offer("1", cloud="gcp")
+
+    def tried(**spent: str) -> list[tuple[Offer, str]]:
+        spend = Spend(by_account_usd={("aws", name): Decimal(usd) for name, usd in spent.items()})
+        return [(c.offer, c.account) for c in placed([gcp, west, east], None, team, spend=spend).candidates]
+
+    assert tried() == [(east, "grant"), (west, "grant"), (east, "main"), (gcp, "")]
+    # what main has spent is not the grant's
+    assert tried(main="450") == tried()
+    # 105 of the grant are left: east costs 100, west 110
+    assert tried(grant="395") == [(east, "grant"), (east, "main"), (gcp, "")]
+    # nothing of it is left, and west is allowed in no other account
+    assert tried(grant="500") == [(east, "main"), (gcp, "")]
+    empty = placed([west], None, team, spend=Spend(by_account_usd={("aws", "grant"): Decimal(500)}))
+    assert "of aws grant's credit is left" in empty.rejections[0].detail
+
+
+def test_a_quota_and_its_cooldown_are_one_accounts() -> None:
+    team = environment(clouds=(account("aws", name="grant", priority=1), account("aws", name="main", priority=2)))
+    full = replace(next(iter(book("0", "0").limits.values())), account="grant")
+    quotas = QuotaBook.of([full], book("0", "0").needed)
+    cold = Cooldown(cloud="aws", until=NOW + timedelta(hours=1), reason="no quota", gpu="A100", account="grant")
+
+    assert [c.account for c in placed([offer("10")], None, team).candidates] == ["grant", "main"]
+    assert [c.account for c in placed([offer("10")], None, team, quotas=quotas).candidates] == ["main"]
+    assert [c.account for c in placed([offer("10")], None, team, cooldowns=(cold,)).candidates] == ["main"]
 
 
 @pytest.mark.parametrize(

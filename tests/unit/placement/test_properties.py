@@ -82,23 +82,33 @@ jobs = st.builds(
         same=st.sampled_from(["zone", "region"]),
     ),
 )
-environments = st.builds(
-    environment,
-    clouds=st.lists(
-        st.builds(
-            CloudPolicy,
-            cloud=st.sampled_from(["aws", "gcp", "azure", "lambda"]),
-            credit_limit_usd=st.sampled_from([None, Decimal(100)]),
-            priority=st.integers(0, 2),
-            burst=st.sampled_from(["allow", "approve", "deny"]),
-        ),
-        unique_by=lambda policy: policy.cloud,
-        max_size=4,
-    ).map(tuple),
-    failover=st.sampled_from([(), ("gcp", "aws/us-east-1")]),
-    price_caps_gpu_hour_usd=st.sampled_from([{}, {"A100": Decimal(5), "*": Decimal(20)}]),
-    max_price_age_hours=st.sampled_from([24, 24 * 365]),
-)
+
+
+def teams(accounts: st.SearchStrategy[str]) -> st.SearchStrategy[Environment]:
+    """Environments whose accounts are named like this."""
+    return st.builds(
+        environment,
+        clouds=st.lists(
+            st.builds(
+                CloudPolicy,
+                cloud=st.sampled_from(["aws", "gcp", "azure", "lambda"]),
+                name=accounts,
+                credit_limit_usd=st.sampled_from([None, Decimal(100)]),
+                priority=st.integers(0, 2),
+                burst=st.sampled_from(["allow", "approve", "deny"]),
+                regions=st.sampled_from([(), ("us-east-1",)]),
+            ),
+            unique_by=lambda policy: (policy.cloud, policy.name),
+            max_size=5,
+        ).map(tuple),
+        failover=st.sampled_from([(), ("gcp", "aws/us-east-1"), ("aws/us-east-1/b",)]),
+        price_caps_gpu_hour_usd=st.sampled_from([{}, {"A100": Decimal(5), "*": Decimal(20)}]),
+        max_price_age_hours=st.sampled_from([24, 24 * 365]),
+    )
+
+
+environments = teams(st.just(""))
+environments_with_accounts = teams(st.sampled_from(["grant", "main"]))
 
 
 def put(catalogue: list[Offer], a_job: Job, team: Environment) -> Placement:
@@ -110,7 +120,7 @@ def bare(offer: Offer) -> str:
 
 
 @settings(max_examples=100, deadline=None)
-@given(catalogue=catalogues, a_job=jobs, team=environments, seed=st.integers())
+@given(catalogue=catalogues, a_job=jobs, team=environments | environments_with_accounts, seed=st.integers())
 def test_the_order_of_the_catalogue_does_not_matter(
     catalogue: list[Offer], a_job: Job, team: Environment, seed: int
 ) -> None:
@@ -131,6 +141,24 @@ def test_every_offer_is_chosen_or_a_fallback_or_rejected_once(
     assert from_document(to_document(placement)) == placement
     assert placement.job in text(placement)
     assert placement.job in markdown(placement)
+
+
+@settings(max_examples=100, deadline=None)
+@given(catalogue=st.lists(offers, max_size=10, unique_by=bare), a_job=jobs, team=environments_with_accounts)
+def test_an_offer_is_rejected_or_a_candidate_once_for_each_account_that_may_hold_it(
+    catalogue: list[Offer], a_job: Job, team: Environment
+) -> None:
+    everything = replace(a_job, placement=replace(a_job.placement, fallbacks=None))
+    placement = put(catalogue, everything, team)
+
+    chosen = [(bare(c.offer), c.account) for c in placement.candidates]
+    assert len(chosen) == len(set(chosen))
+    assert {name for _, name in chosen} <= {"grant", "main"}
+    assert {offer for offer, _ in chosen} | {bare(r.offer) for r in placement.rejections} == set(map(bare, catalogue))
+    for c in placement.candidates:
+        alone = put(catalogue, everything, team.using(c.offer.cloud, c.account))
+        assert (c.offer, c.account) in [(other.offer, other.account) for other in alone.candidates]
+    assert from_document(to_document(placement)) == placement
 
 
 @settings(max_examples=100, deadline=None)
@@ -158,7 +186,7 @@ def test_a_cheaper_offer_that_fits_never_loses_under_cost(
 
 
 @settings(max_examples=100, deadline=None)
-@given(catalogue=catalogues, a_job=jobs, team=environments)
+@given(catalogue=catalogues, a_job=jobs, team=environments | environments_with_accounts)
 def test_no_candidate_is_past_a_limit(catalogue: list[Offer], a_job: Job, team: Environment) -> None:
     for c in put(catalogue, a_job, team).candidates:
         price = c.offer.price_hour_usd

@@ -99,3 +99,55 @@ def test_a_reference_to_a_secret_is_none() -> None:
 def test_an_environment_without_clouds_is_refused(text: str) -> None:
     with pytest.raises(EnvironmentInvalid):
         load_environment(text, "e.yaml")
+
+
+ACCOUNTS = """
+clouds:
+  aws:
+    regions: [us-east-1]
+    account: {permissions_boundary: arn}
+    accounts:
+      grant:
+        account: {profile: grant}
+        credits: {limit: 500, burst: deny}
+        priority: 1
+      main:
+        regions: [us-east-1, us-west-2]
+        priority: 2
+"""
+
+
+def test_several_accounts_of_a_cloud_inherit_what_stands_beside() -> None:
+    grant, main = load_environment(ACCOUNTS, "team.yaml").clouds
+    assert (grant.cloud, grant.name, grant.regions) == ("aws", "grant", ("us-east-1",))
+    assert grant.account == {"profile": "grant", "permissions_boundary": "arn"}
+    assert (grant.credit_limit_usd, grant.burst, grant.priority) == (Decimal(500), "deny", 1)
+    assert (main.name, main.regions, main.account) == (
+        "main",
+        ("us-east-1", "us-west-2"),
+        {"permissions_boundary": "arn"},
+    )
+    assert (main.credit_limit_usd, main.priority) == (None, 2)
+
+
+@pytest.mark.parametrize(
+    ("accounts", "said"),
+    [
+        ("[]", "`accounts` is a mapping of names to accounts"),
+        ("{}", "`accounts` is a mapping of names to accounts"),
+        ("{a: x}", "an account is a mapping of keys, not `x`"),
+        ("{-a: {}}", "`-a` is not a name"),
+        ("{a: {accounts: {}}}", "`accounts` is not supported: accounts do not nest"),
+        ("{a: {regoins: x}}", "unknown key `regoins` in an account"),
+    ],
+)
+def test_accounts_that_are_none(accounts: str, said: str) -> None:
+    with pytest.raises(EnvironmentInvalid) as caught:
+        load_environment(f"clouds: {{aws: {{accounts: {accounts}}}}}\n", "team.yaml")
+    assert [p.message for p in caught.value.problems] == [said]
+
+
+def test_what_accounts_inherit_is_wrong_once() -> None:
+    with pytest.raises(EnvironmentInvalid) as caught:
+        load_environment("clouds: {aws: {priority: x, accounts: {a: {}, b: {}}}}\n", "team.yaml")
+    assert len(caught.value.problems) == 1

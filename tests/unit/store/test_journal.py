@@ -3,6 +3,7 @@ from __future__ import annotations
 import sqlite3
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,13 @@ def test_attempts_count_up_within_a_generation(journal: Journal) -> None:
         (2, 1, "z-c"),
     ]
     assert {a.state for a in (first, second, third)} == {AttemptState.INTENDED}
+
+
+def test_an_attempt_keeps_its_account(journal: Journal) -> None:
+    journal.intend(identity(), details={})
+    of_the_only_one = journal.start_attempt("abcd2345", 1, candidate())
+    named = journal.start_attempt("abcd2345", 1, replace(candidate(), account="grant"))
+    assert (of_the_only_one.account, named.account) == ("", "grant")
 
 
 def test_what_an_attempt_failed_on_outlives_its_rollback(journal: Journal) -> None:

@@ -19,7 +19,7 @@ def test_spend_is_by_cloud_and_environment_and_can_begin_at_a_day(tmp_path: Path
 
     then = NOW + timedelta(hours=2)
     name = identity().environment
-    assert spending.by_cloud(journal, name, then) == {"aws": Decimal("8.00"), "gcp": Decimal("12.00")}
-    assert spending.by_cloud(journal, name, then, NOW + timedelta(hours=1))["aws"] == Decimal("4.00")
-    assert spending.by_cloud(journal, "nobody", then) == {}
+    assert spending.by_account(journal, name, then) == {("aws", ""): Decimal("8.00"), ("gcp", ""): Decimal("12.00")}
+    assert spending.by_account(journal, name, then, NOW + timedelta(hours=1))["aws", ""] == Decimal("4.00")
+    assert spending.by_account(journal, "nobody", then) == {}
     journal.close()
