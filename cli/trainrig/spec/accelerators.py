@@ -16,7 +16,7 @@ from trainrig.spec.scalars import is_null, number_text, scalar
 from trainrig.spec.tables import Form
 
 _MEMORY: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:[GMT]i?B?)\+?\Z", re.IGNORECASE)
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,60}\Z")
+_NAME: Final = re.compile(r"[A-Za-z](?:[A-Za-z0-9_.-]| (?=[A-Za-z0-9])){0,60}\Z")
 _VENDOR: Final = re.compile(r"[A-Za-z]{2,20}\Z")
 _COUNT: Final = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4})?\Z")
 MAX_GPUS: Final = 1024
@@ -50,7 +50,7 @@ def _one(node: Node, count_node: Node | None = None) -> GpuRequest:
     word = scalar(node, "an accelerator such as A100:8").text.strip()
     if word.lower().startswith("tpu"):
         raise Bad(node, f"`{word}` is not supported: trainrig rents GPUs, and a TPU is not one")
-    parts = word.split(":")
+    parts = [part.strip() for part in word.split(":")]
     vendor = parts.pop(0) if len(parts) > 1 and _MEMORY.match(parts[1]) and _VENDOR.match(parts[0]) else None
     what = parts.pop(0)
     if len(parts) > 1 or (parts and count_node is not None):
@@ -59,7 +59,7 @@ def _one(node: Node, count_node: Node | None = None) -> GpuRequest:
     if count_node is not None:
         count = _count(number_text(count_node, "a number of GPUs"), count_node)
     elif parts:
-        count = _count(parts[0].strip(), node)
+        count = _count(parts[0], node)
     if _MEMORY.match(what):
         at = Scalar(text=what, plain=False, source=node.source, line=node.line, column=node.column)
         return GpuRequest(count=count, memory_gib=size_gib(at), vendor=vendor.upper() if vendor else None)

@@ -82,10 +82,10 @@ class Table:
             if len(problems) > MAX_PROBLEMS:
                 break
             key = known.get(name.text)
+            if is_null(value) and (key is not None or name.text in self.refused):
+                continue  # as if it were not there
             if key is None:
                 problems.append(self._unknown(name))
-            elif is_null(value):
-                continue  # as if it were not there
             elif key.name in given and key.alias:
                 problems.append(problem(name, f"`{key.name}` and `{key.alias}` are the same key", "give one of them"))
             elif isinstance(key.form, Table):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.specs import options, problems
+from support.specs import job, options, problems
 from trainrig.model.job import Amount, GpuRequest
 
 A100, H100 = GpuRequest(name="A100", count=8), GpuRequest(name="H100", count=8)
@@ -65,3 +65,12 @@ def test_what_is_no_accelerator(written: str, said: str) -> None:
 def test_one_key_under_two_names_is_refused() -> None:
     (message,) = problems("run: x\nresources: {accelerators: A100, gpus: A100}\n")
     assert message.endswith("`accelerators` and `gpus` are the same key")
+
+
+@pytest.mark.parametrize(
+    ("written", "name", "count"),
+    [("Gaudi HL-205:8", "Gaudi-HL-205", 8), ("RTX PRO 6000", "RTX-PRO-6000", 1), (" A100 : 8 ", "A100", 8)],
+)
+def test_spaces_in_and_around_a_name(written: str, name: str, count: int) -> None:
+    (option,) = job(f"run: x\nresources: {{accelerators: '{written}'}}\n").options
+    assert [(g.name, g.count) for g in option.gpus] == [(name, count)]

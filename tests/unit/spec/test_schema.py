@@ -158,3 +158,9 @@ def test_guards_are_short_or_say_what_to_do() -> None:
     assert "`panic` is not one of warn, checkpoint, stop, destroy" in words
     (words,) = problems("guards: {idle: {do: stop}}\nrun: x\n")
     assert "needs the key `after`" in words
+
+
+def test_a_refused_key_without_a_value_is_not_there() -> None:
+    found = job("run: x\nservice: null\nresources: {priority: null, volumes: }\nconfig: {gcp: ~}\n")
+    assert found.run == "x"
+    assert problems("run: x\nno_such_key: null\n") == ["2:1 unknown key `no_such_key` in the job file"]

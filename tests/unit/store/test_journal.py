@@ -110,6 +110,22 @@ def test_a_newer_file_is_refused(tmp_path: Path) -> None:
         Journal(tmp_path)
 
 
+def test_an_older_file_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(db, "MIGRATIONS", db.MIGRATIONS[:1])
+        old = db.connect(tmp_path)
+        old.execute("INSERT INTO rigs VALUES ('abcd2345', 'n', 'o', 'p', 'e', '{}', 1, 'running', 0, 1, '{}')")
+        old.execute(
+            "INSERT INTO attempts (run_id, generation, number, cloud, region, instance_type, market, nodes,"
+            " price_hour_usd, state, started_at) VALUES ('abcd2345', 1, 1, 'aws', 'r', 't', 'spot', 1, '1', 'up', 1)"
+        )
+        old.close()
+    journal = Journal(tmp_path)
+    (attempt,) = journal.attempts("abcd2345")
+    journal.close()
+    assert (attempt.cloud, attempt.account) == ("aws", "")
+
+
 def test_a_failed_transaction_leaves_nothing(journal: Journal) -> None:
     def half() -> None:
         with db.transaction(journal.db):
