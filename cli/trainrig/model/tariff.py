@@ -45,6 +45,7 @@ class Tariff:
     hazards: tuple[Hazard, ...] = ()
     setup_minutes: Decimal = Decimal(10)  # from the first API call to the first training step
     free: bool = False  # a price of zero is a price here
+    opt_in_zones: str = ""  # pattern of zones that an account must have asked for before it can use them
     scatters_nodes: bool = False  # True: nodes of an offer without zone may lie in several zones of the region
 
     def hazard(self, gpu: str | None) -> Hazard:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -21,7 +22,7 @@ from trainrig.model.placement import (
     Rejection,
 )
 from trainrig.model.placement import RejectionCode as Code
-from trainrig.model.tariff import CloudCosts
+from trainrig.model.tariff import CloudCosts, Tariff
 from trainrig.placement import fit, gravity, limits, notices, order
 from trainrig.placement.quota import QuotaBook
 from trainrig.placement.score import Score, score
@@ -275,7 +276,7 @@ class _Considered:
                 parts=scored.parts,
                 image=option.image_id,
                 account=policy.name,
-                reasons=_reasons(offer, scored, quota),
+                reasons=_reasons(offer, scored, quota, self.costs[offer.cloud].tariff),
             ),
             option=index if self.job.ordered else 0,
             gpu=fit.gpu_rank(option, offer),
@@ -284,12 +285,14 @@ class _Considered:
         )
 
 
-def _reasons(offer: Offer, scored: Score, quota: str) -> tuple[str, ...]:
+def _reasons(offer: Offer, scored: Score, quota: str, tariff: Tariff) -> tuple[str, ...]:
     found = [quality.KEPT[flag] for flag in offer.flags if flag in quality.KEPT]
     if scored.hazard_source is not None:
         found.insert(0, f"{scored.run.preemptions:.1f} preemptions expected ({scored.hazard_source})")
     if quota:
         found.append(quota)
+    if tariff.opt_in_zones and re.fullmatch(tariff.opt_in_zones, offer.zone or ""):
+        found.append(f"{offer.zone} is a zone that the account must have opted in to")
     return tuple(found)
 
 

@@ -4,7 +4,8 @@ from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
-from support.offers import NOW, codes, environment, job, offer, option, placed
+from support.offers import COSTS, NOW, codes, environment, job, offer, option, placed
+from trainrig.clouds.aws.tariff import TARIFF as AWS
 from trainrig.model.cooldown import Cooldown
 from trainrig.model.environment import CloudPolicy
 from trainrig.model.job import GpuRequest, PlacementWishes
@@ -111,3 +112,11 @@ def test_a_cloud_without_a_module_is_known_by_its_prices_only() -> None:
     team = environment(clouds=(CloudPolicy(cloud="lambda"),))
 
     assert codes(placed([offer(cloud="lambda")], None, team)) == {"p4d.24xlarge@us-east-1": "cloud_disabled"}
+
+
+def test_a_zone_that_must_be_opted_in_to_is_said() -> None:
+    aws = {**COSTS, "aws": replace(COSTS["aws"], tariff=replace(COSTS["aws"].tariff, opt_in_zones=AWS.opt_in_zones))}
+    placement = placed([offer("5", zone="use1-atl2-az1"), offer("6", zone="use1-az1")], costs=aws)
+    assert [c.offer.zone for c in placement.candidates] == ["use1-atl2-az1", "use1-az1"]
+    assert placement.candidates[0].reasons == ("use1-atl2-az1 is a zone that the account must have opted in to",)
+    assert placement.candidates[1].reasons == ()

@@ -37,6 +37,11 @@ FAULTS = (
         FaultClass.CAPACITY,
         "this zone does not have the instance type",
     ),
+    rule(  # a Local Zone: others can still be had
+        r"Subnets can currently only be created in the following availability zones|not opted in",
+        FaultClass.CAPACITY,
+        "the account has not opted in to this zone (EC2, Zones)",
+    ),
     rule(
         r"VcpuLimitExceeded|MaxSpotInstanceCountExceeded|InstanceLimitExceeded|MaxSpotFleetRequestCountExceeded",
         FaultClass.QUOTA,

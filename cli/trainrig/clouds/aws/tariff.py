@@ -25,6 +25,7 @@ TARIFF = Tariff(
     region_pairs_usd_per_gb={frozenset(("us-east-1", "us-east-2")): Decimal("0.01")},
     continents=(("us-", "north america"), ("ca-", "north america"), ("eu-", "europe"), ("ap-", "asia")),
     schemes=("s3",),
+    opt_in_zones=r"[a-z]+\d-[a-z]+\d+-az\d+",  # Local Zones: use1-atl2-az1, where others are use1-az1
     hazards=(
         Hazard(gpu="V100", per_hour=Decimal("0.50"), source="0.31 to 0.74 an hour measured on p3 spot machines, 2023"),
         Hazard(gpu="L4", per_hour=Decimal("0.05"), source=f"band below 5 %, {_BAND}"),
