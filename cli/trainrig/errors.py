@@ -200,6 +200,12 @@ class CommandFailed(RigError):
     code: ClassVar[str] = "command_failed"
 
 
+class TryLater(CommandFailed):
+    """A receiver does not answer, or says that it cannot now."""
+
+    code: ClassVar[str] = "try_later"
+
+
 def document(error: RigError) -> dict[str, object]:
     """The `trainrig.error/1` document of an error."""
     out: dict[str, object] = {

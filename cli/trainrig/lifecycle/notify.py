@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from trainrig.console import hide, masked
-from trainrig.errors import CommandFailed, CredentialsMissing
+from trainrig.errors import CommandFailed, CredentialsMissing, TryLater
 from trainrig.lifecycle import run_facts
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.run_context import RunContext
@@ -117,7 +117,7 @@ class _Teller:
         for pause in PAUSES_SECONDS:
             try:
                 webhook.post(url, document)
-            except webhook.TryLater:
+            except TryLater:
                 time.sleep(pause)
             else:
                 return

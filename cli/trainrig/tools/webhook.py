@@ -9,14 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainrig import __version__
-from trainrig.errors import CommandFailed
+from trainrig.errors import CommandFailed, TryLater
 
 TIMEOUT_SECONDS = 5.0
 BUSY = {408, 425, 429}  # and all from 500 on: the same may go well a little later
-
-
-class TryLater(CommandFailed):
-    """The receiver does not answer, or says that it cannot now."""
 
 
 def post(url: str, document: Mapping[str, Any], *, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
