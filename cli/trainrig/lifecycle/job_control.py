@@ -128,7 +128,8 @@ def follow(
             noticed = tuple(w.node.rank for w in watches if w.noticed)
             if noticed and heed_notice:
                 return JobEnd(verdict="noticed", nodes=ends, noticed=noticed)
-            if any(e.exit_code for e in ends):
+            # A rank that lost its peer fails too: while a node is silent, nobody can blame the job.
+            if any(e.exit_code for e in ends) and not _silent(watches):
                 return JobEnd(verdict="failed", nodes=ends)
             if not on_tick():
                 return JobEnd(verdict="stopped", nodes=ends)
@@ -139,10 +140,15 @@ def follow(
 def _lost(watches: Sequence[_Watch], lost_seconds: float, gone: Callable[[], bool | None]) -> tuple[int, ...]:
     """The ranks that do not answer and will not: silent for too long, or gone as the cloud says."""
     now = time.monotonic()
-    silent = [w for w in watches if not w.end and now - w.answered_at > SILENT_SECONDS]
+    silent = _silent(watches)
     if silent and gone() is True:
         return tuple(w.node.rank for w in silent)
     return tuple(w.node.rank for w in silent if now - w.answered_at > lost_seconds)
+
+
+def _silent(watches: Sequence[_Watch]) -> list[_Watch]:
+    now = time.monotonic()
+    return [w for w in watches if not w.end and now - w.answered_at > SILENT_SECONDS]
 
 
 def stop(ssh: Ssh, observe: Observer) -> None:

@@ -45,7 +45,7 @@ from trainrig.model.offer import Market
 from trainrig.model.rig import RigState
 from trainrig.placement.admission import use_of
 from trainrig.recovery.decide import decide
-from trainrig.recovery.facts import AskCloud, Fail, Finish, Observation, Replace, RestartJob, Stop
+from trainrig.recovery.facts import AskCloud, Continue, Fail, Finish, Observation, Replace, RestartJob, Stop
 from trainrig.recovery.guards import Breach
 from trainrig.render.identity import lease_end, lease_seconds
 from trainrig.render.launch import Launch
@@ -253,6 +253,10 @@ def next_step(run: RunContext, generation: int, seen: Seen) -> dict[str, Any]:
             # A cloud that does not answer leaves the job's own word, or the silence, as the best evidence.
             alive = not gone if gone is not None else observation is Observation.JOB_FAILED
             action = decide(run_facts.asked(facts, alive=alive))
+            if isinstance(action, Continue):
+                # Its cloud has it, and it answers nobody: hung, or cut off. It is ended before the next one comes up.
+                run.observe(Progress(phase="recover", message="a node lives, as its cloud says, and answers nobody"))
+                action = decide(run_facts.asked(facts, alive=False))
         run.observe(Progress(phase="recover", message=_said(action)))
         match action:
             case Finish():
@@ -271,8 +275,7 @@ def next_step(run: RunContext, generation: int, seen: Seen) -> dict[str, Any]:
                 notify.tell(context, run, "preempted", action.reason, generation=generation)
                 return {"do": "replace", "market": action.market}
             case _:
-                # Silence that ended in nothing: the node answered again, or nobody knows.
-                return {"do": "replace", "market": None}
+                raise errors.RigError(f"nothing to do about {seen['kind']}: {action}")
 
 
 def release_rig(run: RunContext) -> dict[str, Any]:
@@ -455,4 +458,4 @@ def _said(action: object) -> str:
         case RestartJob():
             return "start the job again on the same nodes"
         case _:
-            return "replace the rig: nobody can say whether its nodes live"
+            return str(action)

@@ -12,6 +12,7 @@ import pytest
 from support.jobs import a_node
 from trainrig.lifecycle.job_control import JobEnd, follow
 from trainrig.model.events import Event, LogLine, Progress, silent
+from trainrig.model.node import Node
 from trainrig.model.process import Outcome
 from trainrig.tools.ssh import UNREACHABLE, Ssh
 
@@ -31,17 +32,27 @@ SILENT = Outcome(returncode=UNREACHABLE, stdout="", stderr="Connection timed out
 def followed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., JobEnd]:
     """Follows one node that gives these answers in turn, and then the last one for ever."""
 
-    def run(answers: Sequence[Outcome], observe: Callable[[Event], None] = silent, **options: Any) -> JobEnd:
+    def run(
+        answers: Sequence[Outcome],
+        observe: Callable[[Event], None] = silent,
+        peer: Outcome | None = None,
+        **options: Any,
+    ) -> JobEnd:
+        """`peer`: what a second node answers, always."""
         left = list(answers)
         asked: list[Sequence[str]] = []
 
-        def polled(self: Ssh, node: object, words: Sequence[str], **_: object) -> Outcome:
+        def polled(self: Ssh, node: Node, words: Sequence[str], **_: object) -> Outcome:
+            if node.rank == 1:
+                assert peer is not None
+                return peer
             asked.append(words[1:])
             return left.pop(0) if len(left) > 1 else left[0]
 
         monkeypatch.setattr(Ssh, "run", polled)
         monkeypatch.setattr("time.sleep", lambda _seconds: None)
-        end = follow(Ssh(rig=Path("/rig"), nodes=(a_node(),)), observe, **options)
+        nodes = (a_node(),) if peer is None else (a_node(), a_node(1))
+        end = follow(Ssh(rig=Path("/rig"), nodes=nodes), observe, **options)
         run.asked = asked  # type: ignore[attr-defined]
         return end
 
@@ -84,6 +95,19 @@ def test_a_job_that_was_done_before_its_node_went_is_done(followed: Callable[...
 def test_the_last_words_are_read_with_the_notice_known(followed: Callable[..., JobEnd]) -> None:
     end = followed([answer({**RUNS, **NOTICE}), answer({**WELL, "exit_code": 143, **NOTICE})], heed_notice=False)
     assert (end.verdict, end.exit_code) == ("failed", 143)
+
+
+def test_a_rank_that_fails_while_its_peer_is_silent_is_not_to_blame(
+    followed: Callable[..., JobEnd], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trainrig.lifecycle.job_control.SILENT_SECONDS", -1.0)
+    end = followed([answer({**WELL, "exit_code": 1})], peer=SILENT, lost_seconds=0.05)
+    assert (end.verdict, end.lost) == ("lost", (1,))
+
+
+def test_a_rank_that_fails_while_its_peer_answers_has_failed(followed: Callable[..., JobEnd]) -> None:
+    end = followed([answer({**WELL, "exit_code": 3})], peer=answer(RUNS))
+    assert (end.verdict, end.exit_code) == ("failed", 3)
 
 
 def test_following_stops_when_told_to(followed: Callable[..., JobEnd]) -> None:
