@@ -89,6 +89,8 @@ def report(console: Console, result: RunResult) -> None:
             f"{document['name']}: {document['end']}, {document['recoveries']} recoveries, "
             f"{document['cost_usd']} USD, outputs in {document['outputs_path']}"
         )
+        if document["checkpoint_advice"]:
+            console.say(document["checkpoint_advice"])
         for name, value in document["metrics"].items():
             console.data(f"{name}: {value}")
     if result.error is not None:

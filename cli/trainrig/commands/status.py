@@ -12,6 +12,7 @@ from trainrig.commands.options import Env, Format, OutputFormat
 def command(
     rig: Annotated[str | None, typer.Argument(metavar="[RIG]", help="One rig, compared with its cloud.")] = None,
     all_rigs: Annotated[bool, typer.Option("--all", "-a", help="Also rigs that are proven gone.")] = False,
+    cost: Annotated[bool, typer.Option("--cost", help="What each attempt has cost, and what it has lost.")] = False,
     env: Env = None,
     output: Format = OutputFormat.TEXT,
 ) -> None:
@@ -35,5 +36,7 @@ def command(
         console.document(status_json.status_document(found))
         return
     console.data(status_text.rigs(found, utc_now()))
+    if cost and found:
+        console.data("\n" + status_text.costs(found))
     if rig is not None and found[0].nodes:
         console.data("\n" + status_text.nodes(found[0]))

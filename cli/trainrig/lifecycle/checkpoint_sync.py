@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
+from dataclasses import dataclass
 from pathlib import Path
 
 from trainrig.errors import CommandFailed, RigBusy, StoreFailed
@@ -15,12 +17,22 @@ from trainrig.lifecycle import collect
 from trainrig.model.clock import utc_now
 from trainrig.model.events import Observer, Progress, silent
 from trainrig.model.job import Checkpoints
+from trainrig.recovery.checkpoint import CheckpointId
 from trainrig.recovery.stores import CheckpointStore
 from trainrig.tools.ssh import Ssh
 
 PAUSE_SECONDS = 5.0  # between rounds, when the job does not say how often it writes
 # A round takes its share of the node's network and disk: copying is at most a third of the time.
 PAUSE_PER_ROUND = 2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Save:
+    """A checkpoint that was committed. `saved_at`: when the job had written it, `seconds`: how long that took."""
+
+    id: CheckpointId
+    saved_at: float  # seconds since the epoch, by the node's clock
+    seconds: float | None
 
 
 class CheckpointSync:
@@ -52,6 +64,8 @@ class CheckpointSync:
         self._round_lock = threading.Lock()
         self._thread = threading.Thread(target=self._loop, name=f"checkpoints-{run_id}", daemon=True)
         self.committed = 0  # by this object, not by earlier generations
+        self.saves: deque[Save] = deque()  # for the journal, which is another thread's
+        self._newest = 0.0
 
     def start(self) -> None:
         self._thread.start()
@@ -79,9 +93,17 @@ class CheckpointSync:
             if manifest is None:
                 return False
             self._store.prune(self._keep)
+            self._note(manifest.id)
             self.committed += 1
         self._observe(Progress(phase="run", message=f"checkpoint {manifest.id} is safe"))
         return True
+
+    def _note(self, identity: CheckpointId) -> None:
+        try:
+            self._newest, seconds = collect.save_times(self._ssh, self._newest)
+        except CommandFailed:
+            return  # it is committed all the same
+        self.saves.append(Save(id=identity, saved_at=self._newest, seconds=seconds))
 
     def _loop(self) -> None:
         failed = False

@@ -65,6 +65,23 @@ def collect_checkpoints(ssh: Ssh, target: Path, observe: Observer) -> int:
     return sum(ssh.each(fetch))
 
 
+def save_times(ssh: Ssh, since: float) -> tuple[float, float | None]:
+    """When the newest file of the last copy was written, and how long its save took, by the nodes' clocks: from the
+    first new file that was begun to the last that was ended. None: nothing new was begun after `since`, which is so
+    for files that are written over in place, or the file system keeps no times of birth."""
+    # Not find's own %B: it has been seen to know no birth where stat does.
+    script = f'find {SNAPSHOT} -type f -exec stat -c "%.9W %.9Y" {{}} +'
+
+    def times(node: Node) -> list[tuple[float, ...]]:
+        return [tuple(map(float, line.split())) for line in ssh.run(node, ["sh", "-c", script]).stdout.splitlines()]
+
+    found = [pair for pairs in ssh.each(times) for pair in pairs]
+    newest = max((written for _, written in found), default=0.0)
+    # A birth of 0 is unknown; a file that is older than its birth was not written here, but given back.
+    begun = [birth for birth, written in found if written >= birth > since]
+    return newest, max(0.0, newest - min(begun)) if begun else None
+
+
 def restore_checkpoints(ssh: Ssh, source: Path, observe: Observer) -> None:
     """The reverse: `source/rank-N`, where it is there, to the node of that rank."""
 

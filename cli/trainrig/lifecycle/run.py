@@ -174,6 +174,8 @@ def result_of(run: RunContext, ended: Mapping[str, Any]) -> RunResult:
             "recoveries": ended["generation"] - 1,
             "attempts": [status_json.attempt_document(a) for a in found.attempts],
             "cost_usd": text(found.cost_usd),
+            "lost_seconds": sum(a.lost_seconds or 0 for a in found.attempts),
+            "checkpoint_advice": found.checkpoint_advice,
             "log_path": str(run.logs),
             "clean": destroyed["clean"],
         }

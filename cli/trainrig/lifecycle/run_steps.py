@@ -147,7 +147,9 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
         except (errors.CommandFailed, errors.StoreFailed) as error:
             failed = errors.ConfigureFailed(error.message, hint=error.hint, details=error.details)
             return {"kind": "setup_failed", "error": as_result(failed), "mendable": False}
-        context.journal.append(run.run_id, "job_started", {"generation": generation})
+        hazard = registry.tariff(attempt.cloud).hazard(start.offer.gpu)
+        expected = hazard.per_hour if start.offer.market is Market.SPOT else 0
+        context.journal.append(run.run_id, "job_started", {"generation": generation, "preemptions_hour": str(expected)})
         context.journal.set_state(run.run_id, RigState.RUNNING)
         again = "recovered" if generation > 1 else "started"
         notify.tell(context, run, again, f"the job runs on {len(attempt.node_list)} nodes", generation=generation)
@@ -179,6 +181,7 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
 
         def tick() -> bool:
             log.flush()
+            _note_saves(context, run, generation, sync)
             run.go_on()
             return run.stop.is_set() or run_facts.cancelled(context, run.run_id)
 
@@ -206,6 +209,7 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
                 _last_commit(run, sync)
         finally:
             sync.stop()
+            _note_saves(context, run, generation, sync)
             log.close()
             ssh.close()
         context.journal.append(
@@ -418,6 +422,18 @@ def _save_on_notice(
             "seconds": round(saved.seconds, 1),
         },
     )
+
+
+def _note_saves(context: Context, run: RunContext, generation: int, sync: CheckpointSync) -> None:
+    while sync.saves:
+        save = sync.saves.popleft()
+        data = {
+            "generation": generation,
+            "id": str(save.id),
+            "saved_at": round(save.saved_at, 3),
+            "save_seconds": None if save.seconds is None else round(save.seconds, 3),
+        }
+        context.journal.append(run.run_id, "checkpoint", data)
 
 
 def _last_commit(run: RunContext, sync: CheckpointSync) -> None:

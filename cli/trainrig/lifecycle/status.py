@@ -11,6 +11,7 @@ from trainrig.lifecycle.reap import Place, look
 from trainrig.model.node import Node
 from trainrig.model.rig import RigState
 from trainrig.model.status import AttemptStatus, NodeStatus, RigStatus
+from trainrig.recovery import losses
 from trainrig.store import ledger, locks
 from trainrig.store.journal import Attempt, AttemptState, Rig
 from trainrig.tools import leftover
@@ -31,6 +32,7 @@ def status(context: Context, rig: Rig, *, ask_cloud: bool = False) -> RigStatus:
     nodes = tuple(n for a in attempts if a.state is AttemptState.UP for n in a.node_list)
     seen = _seen(context, rig, attempts, notes) if ask_cloud and nodes else None
     charges = {(c.generation, c.number): c for c in ledger.charges(context.journal, rig.run_id)}
+    lines = [(h.at, h.kind, h.data) for h in context.journal.happenings(rig.run_id, losses.KINDS)]
     return RigStatus(
         name=rig.name,
         run_id=rig.run_id,
@@ -40,10 +42,13 @@ def status(context: Context, rig: Rig, *, ask_cloud: bool = False) -> RigStatus:
         clean=rig.clean,
         expires_at=rig.identity.expires_at,
         cost_usd=ledger.cost(context.journal, rig.run_id, now),
-        attempts=tuple(_attempt(a, charges.get((a.generation, a.number)), context) for a in attempts),
+        attempts=tuple(
+            _attempt(a, charges.get((a.generation, a.number)), _lost(lines, attempts, a), context) for a in attempts
+        ),
         nodes=tuple(_node(n, seen) for n in nodes),
         holder=None if holder is None else str(holder),
         notes=tuple(notes),
+        checkpoint_advice=losses.advice(lines, now),
     )
 
 
@@ -87,7 +92,22 @@ def _node(node: Node, seen: set[str] | None) -> NodeStatus:
     return NodeStatus(node=node, seen=None if seen is None else node.instance_id in seen)
 
 
-def _attempt(attempt: Attempt, charge: ledger.Charge | None, context: Context) -> AttemptStatus:
+def _lost(lines: Sequence[losses.Line], attempts: Sequence[Attempt], attempt: Attempt) -> int | None:
+    """What the jobs on the nodes of an attempt have lost: of its own generation, where it is the one that came up, and
+    of those that started again on the same nodes."""
+    later = [a for a in attempts if (a.generation, a.number) > (attempt.generation, attempt.number)]
+    if any(a.generation == attempt.generation for a in later):
+        return None
+    ends = min((a.generation for a in later), default=None)
+    last = max((d["generation"] for _, kind, d in lines if kind == "job_started"), default=attempt.generation)
+    of = range(attempt.generation, last + 1 if ends is None else ends)
+    found = [seconds for g in of if (seconds := losses.lost_seconds(lines, g)) is not None]
+    return sum(found) if found else None
+
+
+def _attempt(
+    attempt: Attempt, charge: ledger.Charge | None, lost_seconds: int | None, context: Context
+) -> AttemptStatus:
     now = context.now()
     return AttemptStatus(
         generation=attempt.generation,
@@ -105,4 +125,5 @@ def _attempt(attempt: Attempt, charge: ledger.Charge | None, context: Context) -
         started_at=attempt.started_at,
         seconds=int(((attempt.ended_at or now) - attempt.started_at).total_seconds()),
         cost_usd=Decimal("0.00") if charge is None else charge.usd(now),
+        lost_seconds=lost_seconds,
     )

@@ -42,6 +42,7 @@ class AttemptStatus:
     started_at: datetime
     seconds: int
     cost_usd: Decimal
+    lost_seconds: int | None  # of work that no checkpoint has; None: its job never started, or runs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,6 +65,7 @@ class RigStatus:
     nodes: tuple[NodeStatus, ...]
     holder: str | None  # who works on it now
     notes: tuple[str, ...]  # what the reader should know or do
+    checkpoint_advice: str | None = None  # how often its job should save
 
     @property
     def current(self) -> AttemptStatus | None:

@@ -33,6 +33,7 @@ def rig_document(rig: RigStatus) -> dict[str, Any]:
         "attempts": [attempt_document(a) for a in rig.attempts],
         "holder": rig.holder,
         "notes": list(rig.notes),
+        "checkpoint_advice": rig.checkpoint_advice,
     }
 
 
@@ -100,4 +101,5 @@ def attempt_document(a: AttemptStatus) -> dict[str, Any]:
         "started_at": iso(a.started_at),
         "seconds": a.seconds,
         "cost_usd": money.text(a.cost_usd),
+        "lost_seconds": a.lost_seconds,
     }

@@ -28,16 +28,26 @@ def rigs(found: Sequence[RigStatus], now: datetime) -> str:
 
 
 def attempts(found: Sequence[AttemptStatus]) -> str:
-    rows: list[Row] = [("attempt", "where", "machine", "market", "state", "time", "cost", "failed on")]
+    rows: list[Row] = [("attempt", "where", "machine", "market", "state", "time", "lost", "cost", "failed on")]
     for a in found:
         where = f"{a.cloud} {a.zone or a.region}"
         machine = f"{a.nodes} x {a.instance_type}"
         failed = f"{a.fault.value}: {a.reason}" if a.fault else a.reason
         spent = remaining(timedelta(seconds=a.seconds))
-        rows.append(
-            (f"{a.generation}-{a.number}", where, machine, a.market.value, a.state, spent, dollars(a.cost_usd), failed)
-        )
+        lost = "" if a.lost_seconds is None else remaining(timedelta(seconds=a.lost_seconds))
+        name, cost = f"{a.generation}-{a.number}", dollars(a.cost_usd)
+        rows.append((name, where, machine, a.market.value, a.state, spent, lost, cost, failed))
     return "\n".join(table(rows))
+
+
+def costs(found: Sequence[RigStatus]) -> str:
+    """Each rig's attempts with what they cost and lost, their sum, and how often its job should save."""
+    parts = []
+    for r in found:
+        lost = sum(a.lost_seconds or 0 for a in r.attempts)
+        total = f"{r.name}: {dollars(r.cost_usd)}; {remaining(timedelta(seconds=lost))} of work was lost"
+        parts.append("\n".join([total, attempts(r.attempts), *([r.checkpoint_advice] if r.checkpoint_advice else [])]))
+    return "\n\n".join(parts)
 
 
 def nodes(rig: RigStatus) -> str:

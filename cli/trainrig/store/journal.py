@@ -197,8 +197,12 @@ class Journal:
         """Adds a line; lines are never changed."""
         self._append(run_id, kind, data)
 
-    def happenings(self, run_id: str) -> tuple[Happening, ...]:
-        rows = self.db.execute("SELECT * FROM events WHERE run_id = ? ORDER BY id", (run_id,)).fetchall()
+    def happenings(self, run_id: str, kinds: Sequence[str] = ()) -> tuple[Happening, ...]:
+        """All of a run, in order; of these kinds alone where some are named."""
+        rows = self.db.execute(
+            "SELECT * FROM events WHERE run_id = ? AND (? OR kind IN (SELECT value FROM json_each(?))) ORDER BY id",
+            (run_id, not kinds, json.dumps(list(kinds))),
+        ).fetchall()
         return tuple(Happening(at=_moment(r["at"]), kind=r["kind"], data=json.loads(r["data"])) for r in rows)
 
     def start_attempt(self, run_id: str, generation: int, candidate: Candidate) -> Attempt:

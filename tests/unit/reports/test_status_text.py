@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
@@ -28,6 +29,7 @@ ATTEMPT = AttemptStatus(
     started_at=NOW,
     seconds=95,
     cost_usd=Decimal("0.61"),
+    lost_seconds=42,
 )
 RIG = RigStatus(
     name="llama",
@@ -57,6 +59,14 @@ def test_an_attempt_says_what_it_failed_on_and_what_it_cost() -> None:
     assert "1-2" in said
     assert "capacity: AWS has no free machine" in said
     assert "$0.61" in said
+
+
+def test_costs_are_the_attempts_with_their_sum_and_the_advice() -> None:
+    advised = replace(RIG, attempts=(ATTEMPT, replace(ATTEMPT, lost_seconds=None)), checkpoint_advice="save more often")
+    said = status_text.costs([advised]).splitlines()
+    assert said[0] == "llama: $12.30; 42s of work was lost"
+    assert said[1].split()[5:7] == ["time", "lost"]
+    assert said[-1] == "save more often"
 
 
 def test_a_node_that_the_cloud_does_not_show_stands_out() -> None:
