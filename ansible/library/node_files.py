@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import stat
 
 from ansible.module_utils.basic import AnsibleModule
@@ -84,7 +85,13 @@ def lay(entry, check):
 
 
 def prepare(path):
+    """Makes way: a directory where a file belongs is kept beside it."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
+    if os.path.isdir(path) and not os.path.islink(path):
+        aside = path + ".trainrig-aside"
+        if os.path.isdir(aside):
+            shutil.rmtree(aside)
+        os.rename(path, aside)
 
 
 def mode_of(path):
@@ -100,7 +107,7 @@ def owned(manifest):
     """Files that the last run laid down; none when there was no run, or its record is torn."""
     try:
         return json.loads(read(manifest))["files"]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         return {}
 
 

@@ -92,3 +92,19 @@ def test_what_cannot_be_written_is_named(node: Path) -> None:
     answer = run(node, CONF)
     assert answer["failed"] is True
     assert "etc" in answer["msg"]
+
+
+def test_a_directory_in_the_place_of_a_file_is_put_aside(node: Path) -> None:
+    for _ in range(2):  # the second time one is aside already
+        (node / "etc" / "a.conf").unlink(missing_ok=True)
+        (node / "etc" / "a.conf" / "x").mkdir(parents=True)
+        assert run(node, CONF)["changed"]
+        assert (node / "etc" / "a.conf").read_text() == "a = 1\n"
+        assert (node / "etc" / "a.conf.trainrig-aside" / "x").is_dir()
+
+
+def test_a_record_of_another_shape_is_written_anew(node: Path) -> None:
+    (node / "manifests").mkdir(parents=True)
+    (node / "manifests" / "base.json").write_text("[]")
+    assert run(node, CONF)["changed"]
+    assert not run(node, CONF)["changed"]
