@@ -18,12 +18,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from support import cheap_steps, jobs, stub_rigs
+from support import cheap_steps
 from trainrig.app import run as trainrig
-from trainrig.lifecycle import run, run_steps
-from trainrig.model.events import silent
-from trainrig.model.job import ResourceOption
-from trainrig.model.placement import CatalogStamp, Placement
+from trainrig.lifecycle import run_steps
 from trainrig.store.journal import Journal
 
 LIMIT_MB, LIMIT_CORE = 2.0, 0.10
@@ -39,19 +36,6 @@ def child(runs: int) -> None:
     cheap_steps.install()
     setattr(run_steps, watch.__name__, watch)
     sys.exit(trainrig(["worker", "--runs", str(runs)]))
-
-
-def put(name: str) -> None:
-    placement = Placement(
-        job=name,
-        catalog=CatalogStamp(digest="d", captured_at=None, age_hours=None, offers=1),
-        chosen=stub_rigs.candidate(nodes=1),
-        fallbacks=(),
-        rejections=(),
-    )
-    job = jobs.a_job(name=name, options=(ResourceOption(cloud="stub"),))
-    with run.begun(job, stub_rigs.ENVIRONMENT, placement, silent) as begun:
-        run.enqueue(begun)
 
 
 def cpu(pid: int) -> tuple[float, float]:
@@ -81,7 +65,7 @@ def measured(runs: int) -> tuple[float, float, float]:
             "PYTHONPATH": cheap_steps.pythonpath(),
         }
         for number in range(runs):
-            put(f"job-{number}")
+            cheap_steps.put(f"job-{number}")
         argv = [sys.executable, __file__, "child", str(runs)]
         with subprocess.Popen(argv, stderr=subprocess.DEVNULL, start_new_session=True) as worker:
             try:

@@ -13,18 +13,17 @@ from typing import Any
 
 import pytest
 
-from support import cheap_steps, jobs, postgres, stub_rigs
+from support import cheap_steps, postgres
+from support.cheap_steps import put
 from support.cli import Ran
 from support.program import wait_until
 from support.receiver import receiver
 from support.schemas import check
 from support.stub_cloud import objects
 from trainrig.errors import CredentialsMissing, Unplaceable
-from trainrig.lifecycle import queue, run
+from trainrig.lifecycle import queue
 from trainrig.model.environment import CloudPolicy, Environment
-from trainrig.model.events import silent
-from trainrig.model.job import Notify, ResourceOption
-from trainrig.model.placement import CatalogStamp, Placement
+from trainrig.model.job import Notify
 from trainrig.model.rig import RigState
 from trainrig.store import ledger
 from trainrig.store.journal import Journal
@@ -85,27 +84,11 @@ def workers(tmp_path: Path, stub: Path) -> Iterator[Workers]:
         process.wait()
 
 
-def put(name: str, environment: Environment = stub_rigs.ENVIRONMENT, *, nodes: int = 1, **changes: Any) -> str:
-    """Queues a run; its id."""
-    chosen = stub_rigs.candidate(nodes=nodes)
-    placement = Placement(
-        job=name,
-        catalog=CatalogStamp(digest="d", captured_at=None, age_hours=None, offers=1),
-        chosen=chosen,
-        fallbacks=(),
-        rejections=(),
-    )
-    job = jobs.a_job(name=name, options=(ResourceOption(cloud="stub"),), **changes)
-    with run.begun(job, environment, placement, silent) as begun:
-        run.enqueue(begun)
-    return begun.run_id
-
-
 def created() -> Counter[str]:
     return Counter(run_id for what, run_id, _ in cheap_steps.effects() if what == "create")
 
 
-def check_exactly_once(home: Path, run_ids: list[str]) -> None:
+def check_exactly_once(home: Path, run_ids: list[str], *, begun: bool = True) -> None:
     """One machine, one charge that has ended, one proven end a run; never two processes at one run."""
     done = cheap_steps.effects()
     assert not [e for e in done if e[0].startswith("overlap")]
@@ -120,7 +103,7 @@ def check_exactly_once(home: Path, run_ids: list[str]) -> None:
         for run_id in run_ids:
             rig = journal.rig(run_id)
             assert (rig.state, rig.clean) == (RigState.DESTROYED, True)
-            assert [h.kind for h in journal.happenings(run_id)].count("begun") == 1
+            assert [h.kind for h in journal.happenings(run_id)].count("begun") == begun
     finally:
         journal.close()
 
@@ -161,11 +144,15 @@ def test_a_worker_that_is_asked_to_end_leaves_its_runs_to_the_next(isolated: Pat
 
 
 @pytest.mark.usefixtures("database")
-def test_a_worker_goes_on_with_a_run_in_the_foreground_that_was_killed(isolated: Path, workers: Workers) -> None:
+@pytest.mark.parametrize("words", [("foreground", "front"), ("resume", "front")])
+def test_a_worker_goes_on_with_a_run_in_the_foreground_that_was_killed(
+    isolated: Path, workers: Workers, words: tuple[str, ...]
+) -> None:
     workers._env.update({k: v for k, v in os.environ.items() if k.startswith("TRAINRIG_")})
-    run_id = put("front")
-    front = workers.start(CHEAP_JOB_SECONDS="300", words=("resume", "front"))
-    wait_until(lambda: _launched(run_id), seconds=60, what="the job runs")
+    if words[0] == "resume":
+        put("front")
+    front = workers.start(CHEAP_JOB_SECONDS="300", words=words)
+    wait_until(lambda: any(e[0] == "launch" for e in cheap_steps.effects()), seconds=60, what="the job runs")
     worker = workers.start()
     wait_until(lambda: "takes up to" in workers.said(1), seconds=60, what="a worker is there")
     front.kill()
@@ -173,7 +160,7 @@ def test_a_worker_goes_on_with_a_run_in_the_foreground_that_was_killed(isolated:
     assert "is dead, another goes on" in workers.said(1)
     worker.send_signal(signal.SIGINT)
     assert worker.wait(30) == 0
-    check_exactly_once(isolated, [run_id])
+    check_exactly_once(isolated, list(created()), begun=words[0] == "resume")
 
 
 def test_a_run_that_waits_can_be_cancelled_and_its_name_is_free(

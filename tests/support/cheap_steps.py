@@ -3,7 +3,7 @@
 They keep the real journal and ledger, and write each effect down, so that a test can count. They prove the queue, the
 workers and the workflow around the steps; they prove nothing about what the real steps do.
 
-`python -m support.cheap_steps WORDS` is the trainrig program with these steps.
+`python -m support.cheap_steps WORDS` is the trainrig program with these steps; `foreground NAME` begins a run.
 """
 
 from __future__ import annotations
@@ -17,12 +17,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from support import rigs
+from support import jobs, rigs, stub_rigs
 from support.stub_cloud import objects
 from trainrig.app import run as trainrig
+from trainrig.lifecycle import run as run_verbs
 from trainrig.lifecycle import run_facts, run_steps
 from trainrig.lifecycle.run_context import RunContext
+from trainrig.model.environment import Environment
+from trainrig.model.events import silent
+from trainrig.model.job import ResourceOption
 from trainrig.model.offer import Market
+from trainrig.model.placement import CatalogStamp, Placement
 from trainrig.model.rig import RigState
 from trainrig.store import ledger
 from trainrig.store.journal import AttemptState
@@ -123,6 +128,30 @@ def _gone(run: RunContext) -> None:
             ledger.end(context.journal, attempt, context.now())
 
 
+@contextlib.contextmanager
+def begun(
+    name: str, environment: Environment = stub_rigs.ENVIRONMENT, *, nodes: int = 1, **changes: Any
+) -> Iterator[RunContext]:
+    """A run on the stub cloud, written down."""
+    placement = Placement(
+        job=name,
+        catalog=CatalogStamp(digest="d", captured_at=None, age_hours=None, offers=1),
+        chosen=stub_rigs.candidate(nodes=nodes),
+        fallbacks=(),
+        rejections=(),
+    )
+    job = jobs.a_job(name=name, options=(ResourceOption(cloud="stub"),), **changes)
+    with run_verbs.begun(job, environment, placement, silent) as begun:
+        yield begun
+
+
+def put(name: str, environment: Environment = stub_rigs.ENVIRONMENT, **changes: Any) -> str:
+    """Queues a run; its id."""
+    with begun(name, environment, **changes) as run:
+        run_verbs.enqueue(run)
+    return run.run_id
+
+
 def install() -> None:
     for step in (bring_up, launch, watch_job, collect_results, release_rig, tear_down):
         setattr(run_steps, step.__name__, step)
@@ -139,4 +168,8 @@ def pythonpath() -> str:
 
 if __name__ == "__main__":
     install()
+    if sys.argv[1] == "foreground":
+        with begun(sys.argv[2]) as in_front:
+            run_verbs.carry_out(in_front)
+        sys.exit()
     sys.exit(trainrig(sys.argv[1:]))

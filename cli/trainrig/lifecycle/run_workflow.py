@@ -28,7 +28,7 @@ LOCK_LOOK_SECONDS = 1.0
 _contexts: dict[str, RunContext] = {}
 _opened = threading.Lock()
 
-# How a queued run ended, or what came in between.
+# How a run ended, or what came in between.
 Ended = Callable[[RunContext, Mapping[str, Any] | RigError], None]
 _open: Callable[[str], RunContext] | None = None
 _ended: Ended = lambda _run, _how: None  # noqa: E731
@@ -83,29 +83,24 @@ def _tell_end(run_id: str, ended: Mapping[str, Any]) -> dict[str, Any]:
 @DBOS.workflow()
 def run_workflow(run_id: str) -> dict[str, Any]:
     """Returns `{end, collected, destroyed, generation}`; the job's failure is a result here, not an error."""
-    with _played(run_id):
-        ended = _run(run_id)
+    with _played(run_id) as run, _heard(run) as ended:
+        ended.update(_run(run_id))
         _tell_end(run_id, ended)
-        return ended
+    return ended
 
 
 @DBOS.workflow()
 def queued_workflow(run_id: str) -> dict[str, Any]:
     """The same for a run that has waited: its lease and its clock begin when it is taken."""
-    with _played(run_id) as run:
-        try:
-            begun = _begin(run_id)
-            if begun["kind"] == "begun":
-                _contexts[run_id] = run.again()  # with the lease that it has now
-                ended = _run(run_id)
-            else:
-                ended = {"end": begun, "collected": {}, "destroyed": _tear_down(run_id), "generation": 1}
-            _tell_end(run_id, ended)
-        except RigError as error:
-            _ended(run, error)
-            raise
-        _ended(run, ended)
-        return ended
+    with _played(run_id) as run, _heard(run) as ended:
+        begun = _begin(run_id)
+        if begun["kind"] == "begun":
+            _contexts[run_id] = run.again()  # with the lease that it has now
+            ended.update(_run(run_id))
+        else:
+            ended.update({"end": begun, "collected": {}, "destroyed": _tear_down(run_id), "generation": 1})
+        _tell_end(run_id, ended)
+    return ended
 
 
 def _run(run_id: str) -> dict[str, Any]:
@@ -165,7 +160,7 @@ def running(context: RunContext) -> Iterator[WorkflowHandle[dict[str, Any]]]:
 
 @contextmanager
 def serving(opener: Callable[[str], RunContext], ended: Ended) -> Iterator[None]:
-    """Lets workflows find the runs that they are of by `opener`; `ended` hears how each queued one ended."""
+    """Lets workflows find the runs that they are of by `opener`; `ended` hears how each ended."""
     global _open, _ended
     before = _open, _ended
     _open, _ended = opener, ended
@@ -195,6 +190,18 @@ def _played(run_id: str) -> Iterator[RunContext]:
     finally:
         if not given:
             _contexts.pop(run_id, None)
+
+
+@contextmanager
+def _heard(run: RunContext) -> Iterator[dict[str, Any]]:
+    """Lets who serves hear how the run ended: what is put into the dictionary, or an error."""
+    ended: dict[str, Any] = {}
+    try:
+        yield ended
+    except RigError as error:
+        _ended(run, error)
+        raise
+    _ended(run, ended)
 
 
 @contextmanager
