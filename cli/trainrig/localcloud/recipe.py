@@ -53,6 +53,7 @@ NODE = Recipe(
         "openssh-server",
         "python3",
         "python3-apt",
+        "apt",  # Ubuntu's smallest system lacks it
         "sudo",
         "docker.io",
         "iptables",
@@ -66,6 +67,9 @@ NODE = Recipe(
         f'chroot "$1" useradd --uid {NODE_UID} --create-home --shell /bin/bash {NODE_USER}',
         f'echo "{NODE_USER} ALL=(ALL) NOPASSWD: ALL" > "$1/etc/sudoers.d/{NODE_USER}"',
         f'chmod 0440 "$1/etc/sudoers.d/{NODE_USER}"',
+        # A newer Docker keeps its images with containerd: on the node's volume too, for overlayfs cannot lie on itself.
+        'mkdir -p "$1/var/lib/docker/containerd" && rm -rf "$1/var/lib/containerd"',
+        'ln -s /var/lib/docker/containerd "$1/var/lib/containerd"',
         'mkdir -p "$1/etc/docker"',
         f"""echo '{DAEMON_JSON}' > "$1/etc/docker/daemon.json" """,
         'printf "UseDNS no\\nPasswordAuthentication no\\n" > "$1/etc/ssh/sshd_config.d/trainrig.conf"',
