@@ -35,8 +35,10 @@ def test_the_same_dockerfile_is_the_same_image_and_no_registry_knows_it(tmp_path
     assert container.build(tmp_path / "Dockerfile", name, silent) != first
 
 
-def test_a_step_that_fails_is_said(tmp_path: Path, name: str) -> None:
+def test_a_step_that_fails_is_said_and_leaves_nothing(tmp_path: Path, name: str, client: docker.DockerClient) -> None:
     base = registry.built_images("local").container()
-    (tmp_path / "Dockerfile").write_text(f"FROM {base}\nRUN echo no such package; exit 7\n")
+    (tmp_path / "Dockerfile").write_text(f"FROM {base}\nRUN echo no such package of {name}; exit 7\n")
     with pytest.raises(SpecInvalid, match="no such package"):
         container.build(tmp_path / "Dockerfile", name, silent)
+    left = client.containers.list(all=True, ignore_removed=True)
+    assert [c.name for c in left if name in str(c.attrs["Config"]["Cmd"])] == []

@@ -93,16 +93,9 @@ def build(dockerfile: Path, name: str, observe: Observer) -> str:
 
     with tempfile.TemporaryDirectory(prefix="trainrig-build-") as folder:
         iid = Path(folder) / "id"
-        words = [
-            "docker",
-            "build",
-            "--iidfile",
-            str(iid),
-            "--tag",
-            f"{_BUILT}/{name.lower()}",
-            "--file",
-            str(dockerfile),
-        ]
+        # The old builder leaves the container of a step that failed, unless told otherwise.
+        words = ["docker", "build", "--iidfile", str(iid), "--force-rm", "--tag", f"{_BUILT}/{name.lower()}"]
+        words += ["--file", str(dockerfile)]
         # The old builder talks on stdout, the new one on stderr.
         argv = ["sh", "-c", 'exec "$@" 2>&1', "sh", *words, str(dockerfile.parent)]
         proc.find("docker")

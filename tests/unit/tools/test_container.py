@@ -112,7 +112,14 @@ def test_an_image_is_built_from_the_dockerfiles_own_folder(tmp_path: Path, monke
     seen: list[Event] = []
     assert build(builder(tmp_path, monkeypatch, body), "Hello", seen.append) == "sha256:abc"
     words = (tmp_path / "words").read_text().split()
-    assert words[3:] == ["--tag", "trainrig-built/hello", "--file", f"{tmp_path}/Dockerfile", str(tmp_path)]
+    assert words[3:] == [
+        "--force-rm",
+        "--tag",
+        "trainrig-built/hello",
+        "--file",
+        f"{tmp_path}/Dockerfile",
+        str(tmp_path),
+    ]
     assert [e.message for e in seen if isinstance(e, Progress)] == ["Step 1/1 : FROM scratch"]
 
 
