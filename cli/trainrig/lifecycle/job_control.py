@@ -26,6 +26,10 @@ POLL = "/usr/local/lib/trainrig/job-poll"
 BATCH_LINES = 5000  # the most log lines that job-poll returns at once
 FIRST_PAUSE_SECONDS = 0.2
 LAST_PAUSE_SECONDS = 1.0
+# A job that has said nothing for a minute is asked less often: a worker watches many. A cloud's notice of 30 s still
+# leaves its time.
+QUIET_AFTER_SECONDS = 60.0
+QUIET_PAUSE_SECONDS = 4.0
 POLL_SECONDS = 30  # for one answer, of 5000 lines at most
 SILENT_SECONDS = 2.0  # a node that answered so lately is not asked about
 
@@ -66,6 +70,7 @@ class _Watch:
     end: NodeEnd | None = None
     noticed: bool = False
     answered_at: float = field(default_factory=time.monotonic)
+    said_at: float = field(default_factory=time.monotonic)  # the last line of the job
 
 
 def start(ssh: Ssh, launch: Launch, observe: Observer) -> None:
@@ -134,7 +139,12 @@ def follow(
             if not on_tick():
                 return JobEnd(verdict="stopped", nodes=ends)
             time.sleep(pause)
-            pause = min(pause * 1.3, LAST_PAUSE_SECONDS)
+            pause = min(pause * 1.3, _longest_pause(watches))
+
+
+def _longest_pause(watches: Sequence[_Watch]) -> float:
+    said_at = max(w.said_at for w in watches)
+    return QUIET_PAUSE_SECONDS if time.monotonic() - said_at > QUIET_AFTER_SECONDS else LAST_PAUSE_SECONDS
 
 
 def _lost(watches: Sequence[_Watch], lost_seconds: float, gone: Callable[[], bool | None]) -> tuple[int, ...]:
@@ -182,7 +192,7 @@ def _poll(ssh: Ssh, watch: _Watch, observe: Observer, on_beat: Callable[[int, Ma
     watch.answered_at = time.monotonic()
     head, *entries = outcome.stdout.splitlines()
     for entry in map(json.loads, entries):
-        watch.cursor = entry["__CURSOR"]
+        watch.cursor, watch.said_at = entry["__CURSOR"], watch.answered_at
         observe(LogLine(rank=watch.node.rank, text=_text(entry.get("MESSAGE")), cursor=watch.cursor))
     if len(entries) >= BATCH_LINES:
         return True

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from support.jobs import a_node
+from trainrig.lifecycle import job_control
 from trainrig.lifecycle.job_control import JobEnd, follow
 from trainrig.model.events import Event, LogLine, Progress, silent
 from trainrig.model.node import Node
@@ -112,3 +115,20 @@ def test_a_rank_that_fails_while_its_peer_answers_has_failed(followed: Callable[
 
 def test_following_stops_when_told_to(followed: Callable[..., JobEnd]) -> None:
     assert followed([answer(RUNS)], on_tick=lambda: False).verdict == "stopped"
+
+
+def test_a_quiet_job_is_asked_less_often_until_it_says_something(
+    followed: Callable[..., JobEnd], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, pauses = [time.monotonic()], []
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        clock[0] += seconds
+
+    answers = [answer(RUNS)] * 100 + [answer(RUNS, "a line")] + [answer(RUNS)] * 5 + [answer(WELL)]
+    monkeypatch.setattr(job_control, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep))
+    followed(answers)
+    assert pauses[10] == job_control.LAST_PAUSE_SECONDS
+    assert pauses[99] == job_control.QUIET_PAUSE_SECONDS
+    assert pauses[101] == job_control.LAST_PAUSE_SECONDS
