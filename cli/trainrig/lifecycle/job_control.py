@@ -136,8 +136,10 @@ def follow(
             # A rank that lost its peer fails too: while a node is silent, nobody can blame the job.
             if any(e.exit_code for e in ends) and not _silent(watches):
                 return JobEnd(verdict="failed", nodes=ends)
-            if not on_tick():
-                return JobEnd(verdict="stopped", nodes=ends)
+        # Also while there is more to read: a job that writes faster than we read must still hear of its limits.
+        if not on_tick():
+            return JobEnd(verdict="stopped", nodes=ends)
+        if not any(full):
             time.sleep(pause)
             pause = min(pause * 1.3, _longest_pause(watches))
 

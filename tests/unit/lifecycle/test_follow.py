@@ -13,7 +13,7 @@ import pytest
 
 from support.jobs import a_node
 from trainrig.lifecycle import job_control
-from trainrig.lifecycle.job_control import JobEnd, follow
+from trainrig.lifecycle.job_control import BATCH_LINES, JobEnd, follow
 from trainrig.model.events import Event, LogLine, Progress, silent
 from trainrig.model.node import Node
 from trainrig.model.process import Outcome
@@ -132,3 +132,16 @@ def test_a_quiet_job_is_asked_less_often_until_it_says_something(
     assert pauses[10] == job_control.LAST_PAUSE_SECONDS
     assert pauses[99] == job_control.QUIET_PAUSE_SECONDS
     assert pauses[101] == job_control.LAST_PAUSE_SECONDS
+
+
+def test_following_stops_although_the_job_writes_faster_than_it_is_read(followed: Callable[..., JobEnd]) -> None:
+    flood = answer(RUNS, *["line"] * BATCH_LINES)
+    asked = iter([True, True, False])  # a fourth question is an error
+    assert followed([flood], on_tick=lambda: next(asked)).verdict == "stopped"
+
+
+def test_a_job_that_ended_is_read_to_its_last_line_first(followed: Callable[..., JobEnd]) -> None:
+    seen: list[Event] = []
+    end = followed([answer(WELL, *["line"] * BATCH_LINES), answer(WELL, "last")], seen.append)
+    assert end.verdict == "succeeded"
+    assert [e.text for e in seen if isinstance(e, LogLine)][-1] == "last"
