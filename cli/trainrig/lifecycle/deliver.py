@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from trainrig import settings
-from trainrig.errors import ConfigureFailed
+from trainrig.errors import ConfigureFailed, SpecInvalid
 from trainrig.model.events import Observer, Progress
 from trainrig.model.job import Job
 from trainrig.model.process import Command
@@ -16,6 +16,26 @@ from trainrig.render.launch import NODE_DIR, Launch, mount_source
 from trainrig.tools import container, proc, rsync
 from trainrig.tools.ssh import Ssh
 from trainrig.tools.token_life import credential_files
+
+
+def require_sources(job: Job) -> None:
+    """Asked before a rig costs anything; delivering asks again, since a folder may go meanwhile.
+
+    Raises:
+        SpecInvalid: naming all local files and folders of the job that are not there.
+    """
+    wrong = []
+    if job.workdir and _is_local(job.workdir) and not Path(job.workdir).is_dir():
+        wrong.append(f"workdir: {job.workdir} is not a directory")
+    wrong += [
+        f"file_mounts: {mount.source} is not there"
+        for mount in job.mounts
+        if mount.source and _is_local(mount.source) and not Path(mount.source).expanduser().exists()
+    ]
+    if wrong:
+        raise SpecInvalid(
+            "\n".join([f"{job.name} cannot be delivered", *wrong]), hint="check the paths in the job file"
+        )
 
 
 def deliver(ssh: Ssh, launch: Launch, observe: Observer) -> None:
@@ -31,7 +51,7 @@ def deliver(ssh: Ssh, launch: Launch, observe: Observer) -> None:
     for index, mount in enumerate(launch.job.mounts):
         if mount.is_folder:
             observe(Progress(phase="deliver", message=folder_words(mount)))
-        if mount.source and "://" not in mount.source:
+        if mount.source and _is_local(mount.source):
             source = Path(mount.source).expanduser()
             if not source.exists():
                 raise ConfigureFailed(
@@ -42,7 +62,7 @@ def deliver(ssh: Ssh, launch: Launch, observe: Observer) -> None:
 
 def _workdir(ssh: Ssh, job: Job, workdir: str, observe: Observer) -> None:
     target = str(NODE_DIR / "workdir")
-    if "://" not in workdir and not workdir.startswith("git@"):
+    if _is_local(workdir):
         if not Path(workdir).is_dir():
             raise ConfigureFailed(f"the workdir {workdir} is not a directory", hint="check workdir in the job file")
         _push(ssh, Path(workdir), target, observe, ignore=True)
@@ -54,6 +74,10 @@ def _workdir(ssh: Ssh, job: Job, workdir: str, observe: Observer) -> None:
         if job.workdir_ref:
             proc.run(Command(argv=["git", "-C", str(checkout), "checkout", "--quiet", "--detach", job.workdir_ref]))
         _push(ssh, checkout, target, observe, ignore=False)
+
+
+def _is_local(source: str) -> bool:
+    return "://" not in source and not source.startswith("git@")
 
 
 def _push(ssh: Ssh, source: Path, target: str, observe: Observer, *, ignore: bool) -> None:

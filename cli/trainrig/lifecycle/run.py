@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trainrig import errors, settings
-from trainrig.lifecycle import log_files, notify, pins
+from trainrig.lifecycle import deliver, log_files, notify, pins
 from trainrig.lifecycle.origin import origin_of
 from trainrig.lifecycle.place import place
 from trainrig.lifecycle.run_context import RunContext, load, save
@@ -69,10 +69,12 @@ def begun(
 
     Raises:
         RigBusy: the job's name belongs to a rig that may still exist.
+        SpecInvalid: a local file or folder of the job is not there.
         CredentialsMissing: a secret of the job is not there, or the webhook that it notifies.
         StoreFailed: the checkpoint store does not answer, or does not let us write.
         SpecInvalid: the run whose checkpoint it is to begin with is not there, or has none.
     """
+    deliver.require_sources(job)
     secret_values(job, os.environ)
     notify.url_of(job)
     job = pins.pinned(job, pins.load_lock(job), observe)
