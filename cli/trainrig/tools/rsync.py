@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from trainrig.errors import CommandFailed
+from trainrig.errors import CommandFailed, MissingTool
 from trainrig.model.node import Node
 from trainrig.model.process import Command
 from trainrig.tools import proc
 from trainrig.tools.ssh import Ssh, privilege
 
+_EXCLUDES = ("--from0", "--exclude-from=-")  # patterns from stdin: there may be more than a command line holds
 _WILDCARD = re.compile(r"([*?[])")
 _SUMS = 'cd "$1" && find . -type f -print0 | sort -z | xargs -0 -r sha256sum'
 
@@ -31,15 +33,15 @@ def push(
     """A directory's contents into the directory `target`, or a file onto the path `target`.
 
     Args:
-        ignore: leave out what .gitignore files name, and .git.
+        ignore: leave out what Git ignores, and .git.
         delete: what is not in `source` goes from `target`.
         kept_back: files and folders that stay here when they lie in `source`.
     """
     options = ["--chmod=a+rwX"]  # the image decides which user the job runs as
     if source.is_dir():
         options += ["--delete"] if delete else []
-        options += _left_out(source, ignore, kept_back)
-        _rsync(ssh, node, [*options, f"{source}/", _remote(node, f"{target}/")])
+        left_out = _left_out(source, ignore, kept_back)
+        _rsync(ssh, node, [*options, *_EXCLUDES, f"{source}/", _remote(node, f"{target}/")], stdin=left_out)
     else:
         _rsync(ssh, node, [*options, str(source), _remote(node, target)])
 
@@ -50,18 +52,44 @@ def copy(source: Path, folder: Path, *, ignore: bool = False, kept_back: Iterabl
     Raises:
         CommandFailed: it could not be read or written.
     """
-    options = _left_out(source, ignore, kept_back)
-    proc.run(
-        Command(argv=["rsync", "--archive", *options, f"{source}/" if source.is_dir() else str(source), f"{folder}/"])
-    )
+    argv = ["rsync", "--archive", *_EXCLUDES, f"{source}/" if source.is_dir() else str(source), f"{folder}/"]
+    proc.run(Command(argv=argv, stdin=_left_out(source, ignore, kept_back)))
 
 
-def _left_out(source: Path, ignore: bool, kept_back: Iterable[Path]) -> list[str]:
+def _left_out(source: Path, ignore: bool, kept_back: Iterable[Path]) -> bytes:
+    """Patterns for _EXCLUDES. A file alone has nothing to leave out."""
     root = source.resolve()
     inside = (path.resolve() for path in kept_back)
     names = [path.relative_to(root).as_posix() for path in inside if path != root and path.is_relative_to(root)]
-    found = ["--exclude=/" + _WILDCARD.sub(r"[\1]", name) for name in names]
-    return found + (["--filter=:- .gitignore", "--exclude=/.git"] if ignore else [])
+    if ignore and root.is_dir():
+        names += [".git", *_ignored_by_git(root)]
+    return "".join("/" + _WILDCARD.sub(r"[\1]", name) + "\0" for name in names).encode()
+
+
+def _ignored_by_git(root: Path) -> list[str]:
+    """Relative paths, folders with a slash at their end. Git itself is asked, since rsync's reading of .gitignore has
+    no `!`, and would keep from the nodes what the user took back in.
+
+    Raises:
+        MissingTool: there is a .gitignore, and no Git that reads it.
+    """
+    listing = ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]
+    argv = ["git", "-c", "core.fsmonitor=false", *listing]
+    here = dict.fromkeys(("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"))  # a hook that started us has its own
+    try:
+        found = proc.run(Command(argv=argv, cwd=root, env=here), check=False)
+        names = found.stdout.split("\0")[:-1]
+        # No repository, or somebody else's, or one that ignores the folder as a whole: then its own files count alone.
+        if not found.ok or "./" in names:
+            with tempfile.TemporaryDirectory(prefix="trainrig-git-") as empty:
+                proc.run(Command(argv=["git", "init", "--quiet", empty]))
+                env = {**here, "GIT_DIR": f"{empty}/.git", "GIT_WORK_TREE": str(root)}
+                names = proc.run(Command(argv=argv, cwd=root, env=env)).stdout.split("\0")[:-1]
+    except MissingTool:
+        if next(root.rglob(".gitignore"), None) is None:
+            return []
+        raise
+    return names
 
 
 def pull(ssh: Ssh, node: Node, source: str, target: Path, *, mirror: bool = False) -> None:
@@ -104,11 +132,11 @@ def file_sum(path: Path) -> str | None:
         return hashlib.file_digest(f, "sha256").hexdigest()
 
 
-def _rsync(ssh: Ssh, node: Node, words: Sequence[str]) -> None:
+def _rsync(ssh: Ssh, node: Node, words: Sequence[str], *, stdin: bytes | None = None) -> None:
     shell = shlex.join(["ssh", "-F", str(ssh.config), "-o", "BatchMode=yes"])
     program = shlex.join([*privilege(node), "rsync"])
     argv = ["rsync", "--archive", "--no-owner", "--no-group", f"--rsh={shell}", f"--rsync-path={program}", *words]
-    proc.run(Command(argv=argv))
+    proc.run(Command(argv=argv, stdin=stdin))
 
 
 def _remote(node: Node, path: str) -> str:

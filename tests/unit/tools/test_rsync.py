@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,25 @@ def test_a_name_with_wildcards_means_itself(tmp_path: Path) -> None:
     (tmp_path / "to").mkdir()
     rsync.copy(tmp_path / "from", tmp_path / "to", kept_back=[tmp_path / "from" / "[a]*.json"])
     assert tree(tmp_path / "to") == {"a1.json", "b"}
+
+
+@pytest.mark.parametrize("repository", ["none", "here", "above", "above, which ignores the folder"])
+def test_what_is_left_out_is_what_git_leaves_out(tmp_path: Path, repository: str) -> None:
+    source = tmp_path / "top" / "from"
+    lay(source, "a.log", "keep.log", "build/x", "sub/build/y", "sub/b.log", "sub/only[1].txt", "sub/s.py", "force.log")
+    (source / ".gitignore").write_text("*.log\n!keep.log\n/build/\n")
+    (source / "sub" / ".gitignore").write_text("only\\[1\\].txt\n")
+    if repository != "none":
+        at = source if repository == "here" else source.parent
+        subprocess.run(["git", "init", "-q", str(at)], check=True)
+    if repository == "here":
+        subprocess.run(["git", "add", "-f", "force.log"], cwd=source, check=True)
+    if repository.endswith("the folder"):
+        (source.parent / ".gitignore").write_text("from/\n")
+    (tmp_path / "to").mkdir()
+    rsync.copy(source, tmp_path / "to", ignore=True)
+    wanted = {".gitignore", "keep.log", "sub/.gitignore", "sub/build/y", "sub/s.py"}
+    assert tree(tmp_path / "to") == wanted | ({"force.log"} if repository == "here" else set())
 
 
 def test_what_git_ignores_is_left_out_when_asked(tmp_path: Path) -> None:
