@@ -12,11 +12,11 @@ from support import rigs
 from support.stub_cloud import inventory, objects
 from support.stub_rigs import order
 from trainrig.clouds.base import Account, Resource
-from trainrig.errors import RigUnknown
+from trainrig.errors import RigUnknown, UsageError
 from trainrig.lifecycle import teardown as tearing
 from trainrig.lifecycle.apply import apply
 from trainrig.lifecycle.context import Context
-from trainrig.lifecycle.destroy import destroy, destroy_by_label, run_ids_by_label
+from trainrig.lifecycle.destroy import destroy, destroy_by_label, destroy_run, run_ids_by_label
 from trainrig.model.rig import RigState
 
 pytestmark = pytest.mark.terraform
@@ -54,6 +54,14 @@ def test_a_run_id_is_enough_on_a_machine_that_knows_nothing(context: Context) ->
     assert destroy_by_label(context, RUN).fates == ()
     with pytest.raises(RigUnknown):
         run_ids_by_label(context, rigs.identity().name)
+
+
+@pytest.mark.parametrize("wrong", ["finetune", "../../x", "abcd-345", "abcd23456"])
+def test_nothing_is_proven_of_what_is_no_run_id(context: Context, wrong: str) -> None:
+    apply(context, order())
+    with pytest.raises(UsageError, match="is no run id"):
+        destroy_run(context, wrong, None)
+    assert destroy_run(context, "zzzz2222", None)[0].clean
 
 
 def test_dependants_that_go_late_are_waited_for(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:

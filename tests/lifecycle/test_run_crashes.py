@@ -22,6 +22,7 @@ from support.stub_cloud import objects
 from trainrig.model.rig import RigState
 from trainrig.store import ledger
 from trainrig.store.journal import Journal
+from trainrig.store.workdir import RigDir
 
 pytestmark = [pytest.mark.terraform, pytest.mark.slow]
 
@@ -70,6 +71,7 @@ def check(site: crash.Site, document: dict[str, Any]) -> None:
     try:
         rig = journal.find("killed")
         assert (rig.state, rig.clean) == (RigState.DESTROYED, True)
+        assert not RigDir.of(site.home, rig.identity).ssh_key.exists()  # it opens nothing any more
         attempts = journal.attempts(rig.run_id)
         assert {a.generation for a in attempts} == {1, 2}
         charges = ledger.charges(journal, rig.run_id)

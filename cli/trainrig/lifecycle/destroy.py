@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from trainrig.errors import RigUnknown
+from trainrig.errors import RigUnknown, UsageError
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.reap import Reaped, applied, everywhere, look, places_of, reap, reap_once
 from trainrig.lifecycle.rig_environment import in_own_environment
 from trainrig.lifecycle.teardown import Teardown, remove
 from trainrig.model.proof import Fate, How, Proof
-from trainrig.model.rig import RigIdentity, RigState
+from trainrig.model.rig import RigIdentity, RigState, is_run_id
 from trainrig.store import ledger, locks
 from trainrig.store.journal import AttemptState, Rig
-from trainrig.tools import interrupt
+from trainrig.tools import interrupt, ssh
 
 
 def destroy_named(context: Context, name: str, environment: str | None) -> tuple[Proof, ...]:
@@ -35,10 +35,19 @@ def destroy_named(context: Context, name: str, environment: str | None) -> tuple
 
 
 def destroy_run(context: Context, run_id: str, environment: str | None) -> tuple[Proof, ...]:
-    """Destroys a run, known here or not. Absent is done."""
+    """Destroys a run, known here or not. Absent is done.
+
+    Raises:
+        UsageError: it is no run id. No resource bears it, so that nothing found would prove nothing.
+    """
     try:
         rig = context.journal.rig(run_id)
     except RigUnknown:
+        if not is_run_id(run_id) or _is_name(context, run_id):
+            raise UsageError(
+                f"{run_id!r} is no run id: those have eight letters and digits, such as t4amznw9",
+                hint="for a rig's name: trainrig destroy NAME; trainrig sweep lists the run ids that the clouds show",
+            ) from None
         return (destroy_by_label(context, run_id),)
     return (destroy(in_own_environment(context, rig, environment), rig),)
 
@@ -59,7 +68,7 @@ def destroy(context: Context, rig: Rig, *, wait_seconds: float = 0) -> Proof:
             state = RigState.DESTROYED if proof.clean else RigState.FAILED
             context.journal.set_state(rig.run_id, state, clean=proof.clean, reason="; ".join(proof.doubts))
         if proof.clean:
-            directory.ssh_key.unlink(missing_ok=True)  # it opens nothing any more, so nobody should keep it
+            ssh.forget(directory.path)
         return proof
 
 
@@ -90,6 +99,14 @@ def destroy_by_label(context: Context, run_id: str, *, name: str = "") -> Proof:
     """Destroys a run that this machine has no journal of, in every cloud and region that the environment allows."""
     with interrupt.handled():
         return _proof(context, name or run_id, run_id, (), reap(context, everywhere(context), run_id))
+
+
+def _is_name(context: Context, text: str) -> bool:
+    try:
+        context.journal.find(text)
+    except RigUnknown:
+        return False
+    return True
 
 
 def run_ids_by_label(context: Context, name: str) -> tuple[str, ...]:

@@ -83,5 +83,10 @@ def new_run_id() -> str:
     return "".join(secrets.choice(alphabet) for _ in range(8))
 
 
+def is_run_id(text: str) -> bool:
+    """Whether a rig may have it: one of new_run_id, or one that a pipeline computed."""
+    return re.fullmatch(r"[a-z0-9]{8}", text) is not None
+
+
 def digest_of(text: str | bytes) -> str:
     return "sha256:" + hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()

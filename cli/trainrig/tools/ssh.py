@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shlex
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -131,6 +133,13 @@ def control_dir(rig: Path) -> Path:
     path = base / hashlib.sha256(str(rig).encode()).hexdigest()[:8]
     path.mkdir(mode=0o700, exist_ok=True)
     return path
+
+
+def forget(rig: Path) -> None:
+    """For a rig that is gone: its key opens nothing any more, so nobody should keep it, nor the shared connections."""
+    (rig / KEY).unlink(missing_ok=True)
+    with contextlib.suppress(PreflightFailed, OSError):  # nothing that bills
+        shutil.rmtree(control_dir(rig))
 
 
 def wait_ready(

@@ -11,7 +11,7 @@ from support.jobs import a_node
 from trainrig.errors import ConfigureFailed, PreflightFailed
 from trainrig.model.node import Node
 from trainrig.tools import ssh as tool
-from trainrig.tools.ssh import Ssh, connect, control_dir, make_key, privilege, wait_ready
+from trainrig.tools.ssh import KEY, Ssh, connect, control_dir, forget, make_key, privilege, wait_ready
 
 
 @pytest.fixture
@@ -37,6 +37,16 @@ def test_a_key_is_made_once_without_a_question_and_stays_private(tmp_path: Path)
     assert public.startswith("ssh-ed25519 ")
     assert make_key(tmp_path / "rig") == public
     assert (tmp_path / "rig" / tool.KEY).stat().st_mode & 0o077 == 0
+
+
+def test_of_a_rig_that_is_gone_neither_key_nor_sockets_stay(tmp_path: Path) -> None:
+    make_key(tmp_path)
+    sockets = control_dir(tmp_path)
+    (sockets / "socket").touch()
+    forget(tmp_path)
+    assert not (tmp_path / KEY).exists()
+    assert not sockets.exists()
+    forget(tmp_path)
 
 
 def test_a_node_whose_host_key_is_not_known_is_never_connected_to(tmp_path: Path) -> None:
