@@ -111,7 +111,7 @@ def test_the_job_s_own_failure_is_9_with_its_code_and_last_words(program: Progra
 
 
 def test_a_job_that_hangs_is_stopped_by_its_guard_and_what_it_made_is_kept(program: Program) -> None:
-    script = "echo begun; echo made > /outputs/it; sleep 600"
+    script = "|\n  trap 'echo last words; exit 3' TERM\n  echo begun; echo made > /outputs/it; sleep 600 & wait"
     guards = "guards: {silence: {after: 8s, do: stop}, disk: {above: 1, do: checkpoint}}\n"
     path = job(program, f"{guards}outputs: {{model: /outputs}}\nrun: {script}\n")
     done = program.run("run", path, "--format", "json")
@@ -121,6 +121,7 @@ def test_a_job_that_hangs_is_stopped_by_its_guard_and_what_it_made_is_kept(progr
     assert (document["end"], document["limit"], document["clean"]) == ("policy", "silence", True)
     assert "wrote nothing for" in document["error"]["message"]
     assert "guard disk: a node's disk is" in done.stderr
+    assert program.run("logs", "job").stdout == "begun\nlast words\n"
     assert [p.read_text() for p in Path(document["outputs_path"]).rglob("it")] == ["made\n"]
     assert left_of(document["run_id"]) == []
 

@@ -17,13 +17,15 @@ from trainrig.lifecycle import collect
 from trainrig.model.clock import utc_now
 from trainrig.model.events import Observer, Progress, silent
 from trainrig.model.job import Checkpoints
-from trainrig.recovery.checkpoint import CheckpointId
+from trainrig.recovery.checkpoint import CheckpointId, Manifest
 from trainrig.recovery.stores import CheckpointStore
 from trainrig.tools.ssh import Ssh
 
 PAUSE_SECONDS = 5.0  # between rounds, when the job does not say how often it writes
 # A round takes its share of the node's network and disk: copying is at most a third of the time.
 PAUSE_PER_ROUND = 2
+# A copy that fails once or twice is of a checkpoint in the making. More in a row: nothing that the job writes is safe.
+PATIENT_ROUNDS = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,23 +82,29 @@ class CheckpointSync:
         """One round, now, by the caller: after a save signal, or when the job has ended. True: something was new.
 
         Raises:
-            CommandFailed: a node does not answer, or the job is still writing.
+            CommandFailed: a node does not answer, the job is still writing, or the copy has no room here.
             StoreFailed: the store does not take it.
             RigBusy: a later generation has taken over.
         """
         with self._round_lock:
-            if not collect.collect_checkpoints(self._ssh, self._staging, silent):
-                return False
-            manifest = self._store.commit(
-                self._staging, run_id=self._run_id, generation=self._generation, now=utc_now()
-            )
-            if manifest is None:
-                return False
+            try:
+                manifest = self._commit()
+            except OSError as error:  # a full disk of this machine is no reason to give up the job
+                raise CommandFailed(str(error)) from error
+        if manifest is None:
+            return False
+        self._observe(Progress(phase="run", message=f"checkpoint {manifest.id} is safe"))
+        return True
+
+    def _commit(self) -> Manifest | None:
+        if not collect.collect_checkpoints(self._ssh, self._staging, silent):
+            return None
+        manifest = self._store.commit(self._staging, run_id=self._run_id, generation=self._generation, now=utc_now())
+        if manifest is not None:
             self._store.prune(self._keep)
             self._note(manifest.id)
             self.committed += 1
-        self._observe(Progress(phase="run", message=f"checkpoint {manifest.id} is safe"))
-        return True
+        return manifest
 
     def _note(self, identity: CheckpointId) -> None:
         try:
@@ -106,18 +114,16 @@ class CheckpointSync:
         self.saves.append(Save(id=identity, saved_at=self._newest, seconds=seconds))
 
     def _loop(self) -> None:
-        failed = False
+        failed = 0  # rounds in a row; said once, not every round of an outage
         while not self._stopped:
             began = time.monotonic()
             try:
                 self.commit_now()
-                failed = False
-            except CommandFailed:
-                pass  # the watcher notices a lost node; a checkpoint in the making is taken next time
-            except StoreFailed as error:
-                if not failed:  # said once, not every round of an outage
+                failed = 0
+            except (CommandFailed, StoreFailed) as error:
+                failed += 1
+                if failed == (1 if isinstance(error, StoreFailed) else PATIENT_ROUNDS):
                     self._observe(Progress(phase="run", message=f"no checkpoint is safe now: {error.message}"))
-                failed = True
             except RigBusy as error:
                 self._observe(Progress(phase="run", message=error.message))
                 return

@@ -25,7 +25,7 @@ def collect_outputs(ssh: Ssh, job: Job, target: Path, observe: Observer) -> dict
     """The job's outputs from every node that has them; name -> local path of the lowest rank's.
 
     `target/NAME` is rank 0's, `target/rank-N/NAME` another node's. What the job does not name but wrote into /outputs
-    comes too, as `target/files`. An output that no node has is missing from the result.
+    comes too, as `target/files`. An output that no node has is missing from the result, which is said.
 
     Raises:
         CommandFailed: a copy failed or differs from the node's file, or a bucket did not get what was written to it.
@@ -43,7 +43,11 @@ def collect_outputs(ssh: Ssh, job: Job, target: Path, observe: Observer) -> dict
                 observe(Progress(phase="collect", message=name, node=node.name))
         return found
 
-    return dict(ChainMap(*ssh.each(collect)))
+    collected = dict(ChainMap(*ssh.each(collect)))
+    for name, path in job.outputs.items():
+        if name not in collected:
+            observe(Progress(phase="collect", message=f"no output {name}: the job has not written {path}"))
+    return collected
 
 
 def collect_checkpoints(ssh: Ssh, target: Path, observe: Observer) -> int:
@@ -105,7 +109,7 @@ def _flush(ssh: Ssh, node: Node, observe: Observer) -> None:
 
 def _on_node(ssh: Ssh, node: Node, job: Job) -> dict[str, str]:
     """Output name -> path on the node."""
-    paths = {"files": str(launches.NODE_DIR / "outputs")}
+    paths: dict[str, str] = {}
     copied = launches.uncovered_outputs(job)
     for name, path in job.outputs.items():
         if name in copied:
@@ -115,11 +119,16 @@ def _on_node(ssh: Ssh, node: Node, job: Job) -> dict[str, str]:
             paths[name] = target
         else:
             paths[name] = str(launches.node_path(job, path))
-    return paths
+    unnamed = str(launches.NODE_DIR / "outputs")
+    return paths if unnamed in paths.values() else {"files": unnamed, **paths}
 
 
 def _exists(ssh: Ssh, node: Node, path: str) -> bool:
-    return ssh.run(node, ["test", "-e", path], check=False).ok
+    """A node that does not answer is an error, and not one that has no such output."""
+    outcome = ssh.run(node, ["test", "-e", path], check=False)
+    if outcome.returncode not in {0, 1}:
+        raise CommandFailed(f"{node.name} does not answer: {outcome.stderr.strip()}")
+    return outcome.ok
 
 
 def _fetch(ssh: Ssh, node: Node, path: str, local: Path) -> Path:

@@ -104,7 +104,7 @@ def bring_up(run: RunContext, generation: int, market: Market | None) -> dict[st
 def launch(run: RunContext, generation: int) -> dict[str, Any]:
     """Configures the nodes, brings what the job needs and starts it: `launched`, `interrupted`, `setup_failed`."""
     with run.opened() as context:
-        if run.stop.is_set():
+        if run.stop.is_set() or context.journal.rig(run.run_id).clean:
             return {"kind": "interrupted"}
         attempt = run_facts.living(context, run.run_id)
         context.journal.set_state(run.run_id, RigState.CONFIGURING)
@@ -157,8 +157,10 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
 
 
 def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
-    """Follows the job to its end: `done`, `failed`, `noticed`, `lost`, `policy`, `cancelled`."""
+    """Follows the job to its end: `done`, `failed`, `noticed`, `lost`, `policy`, `cancelled`, `interrupted`."""
     with run.opened() as context:
+        if context.journal.rig(run.run_id).clean:  # destroyed while nobody was at it
+            return {"kind": "interrupted"}
         attempt = run_facts.living(context, run.run_id)
         ssh = ssh_tool.connect(run.rig.path, attempt.node_list)
         log = LogFiles(run.logs, run.observe, generation=generation)
@@ -205,6 +207,7 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
             sync.stop()
             if seen.kind in {"policy", "cancelled"} and seen.collect:
                 job_control.stop(ssh, run.observe)
+                _last_words(ssh, log)
             if seen.kind not in {"lost", "noticed"} and seen.collect:
                 _last_commit(run, sync)
         finally:
@@ -316,6 +319,8 @@ def tear_down(run: RunContext) -> dict[str, Any]:
         proof = prove_gone(context, rig)
         state = RigState.DESTROYED if proof.clean else RigState.FAILED
         context.journal.set_state(run.run_id, state, clean=proof.clean, reason="; ".join(proof.doubts))
+        if proof.clean:
+            ssh_tool.forget(run.rig.path)
     return {"kind": "destroyed", "clean": proof.clean, "doubts": list(proof.doubts), "resources": len(proof.fates)}
 
 
@@ -405,11 +410,7 @@ def _save_on_notice(
     signal = run.job.checkpoints.save_signal if run.job.checkpoints else None
     run.observe(Progress(phase="run", message=f"saving: {seconds} s of notice"))
     saved = save_and_stop(ssh, sync, notice_seconds=seconds, save_signal=signal, noticed=noticed)
-    # What it said at the end: a few rounds, since the node may be gone in any of them.
-    rounds = iter(range(LAST_WORDS_ROUNDS))
-    job_control.follow(
-        ssh, log, on_tick=lambda: next(rounds, None) is not None, cursors=log.cursors, heed_notice=False, lost_seconds=0
-    )
+    _last_words(ssh, log)
     told = "saved and stopped" if saved.something else "stopped, with nothing new saved,"
     run.observe(Progress(phase="run", message=f"{told} {saved.seconds:.0f} s after the notice was heard"))
     context.journal.append(
@@ -436,12 +437,18 @@ def _note_saves(context: Context, run: RunContext, generation: int, sync: Checkp
         context.journal.append(run.run_id, "checkpoint", data)
 
 
+def _last_words(ssh: Ssh, log: LogFiles) -> None:
+    """What a job that was stopped said at the end: a few rounds, since the node may be gone in any of them."""
+    rounds = iter(range(LAST_WORDS_ROUNDS))
+    job_control.follow(
+        ssh, log, on_tick=lambda: next(rounds, None) is not None, cursors=log.cursors, heed_notice=False, lost_seconds=0
+    )
+
+
 def _last_commit(run: RunContext, sync: CheckpointSync) -> None:
     try:
         sync.commit_now()
-    except errors.CommandFailed:
-        return  # a node died right after its job ended; what was committed before stands
-    except errors.StoreFailed as error:
+    except (errors.CommandFailed, errors.StoreFailed) as error:  # what was committed before stands
         run.observe(Progress(phase="run", message=f"the last checkpoint is not safe: {error.message}"))
 
 

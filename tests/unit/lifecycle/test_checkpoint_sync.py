@@ -1,0 +1,71 @@
+"""Rounds of the copy that fail, and what is said of it."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from support.jobs import a_node
+from trainrig.errors import CommandFailed, StoreFailed
+from trainrig.lifecycle import checkpoint_sync, collect
+from trainrig.lifecycle.checkpoint_sync import CheckpointSync
+from trainrig.model.events import Event, Progress
+from trainrig.recovery.stores import CheckpointStore
+from trainrig.tools.ssh import Ssh
+
+FULL = OSError(errno.ENOSPC, "No space left on device")
+TORN = CommandFailed("tr-hello-0: 1 of 2 files differ")
+AWAY = StoreFailed("the store does not answer")
+NOTHING_NEW = None
+
+
+def said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rounds: Sequence[Exception | None]) -> list[str]:
+    """What is said while the rounds end so, one after the other."""
+    events: list[Event] = []
+    sync = CheckpointSync(
+        Ssh(rig=tmp_path, nodes=(a_node(),)),
+        cast("CheckpointStore", None),  # no round gets as far
+        staging=tmp_path / "staging",
+        run_id="abcd2345",
+        generation=1,
+        checkpoints=None,
+        observe=events.append,
+    )
+    left = list(rounds)
+
+    def copied(*_: object) -> int:
+        how = left.pop(0)
+        sync._stopped = not left
+        if how is not None:
+            raise how
+        return 0
+
+    monkeypatch.setattr(collect, "collect_checkpoints", copied)
+    monkeypatch.setattr(checkpoint_sync, "PAUSE_PER_ROUND", 0)
+    sync._pause = 0
+    sync.start()
+    sync._thread.join()
+    return [e.message for e in events if isinstance(e, Progress)]
+
+
+@pytest.mark.parametrize("trouble", [FULL, TORN])
+def test_copies_that_keep_failing_are_said_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trouble: Exception
+) -> None:
+    (words,) = said(monkeypatch, tmp_path, [trouble] * 5)
+    assert words == f"no checkpoint is safe now: {trouble}"
+
+
+def test_a_checkpoint_in_the_making_is_no_news(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert said(monkeypatch, tmp_path, [TORN, TORN, NOTHING_NEW, TORN, TORN]) == []
+
+
+def test_a_store_that_does_not_answer_is_said_at_once_and_again_when_it_comes_back(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    words = said(monkeypatch, tmp_path, [AWAY, AWAY, NOTHING_NEW, AWAY])
+    assert words == ["no checkpoint is safe now: the store does not answer"] * 2

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.jobs import a_job, a_node
+from trainrig.errors import CommandFailed
+from trainrig.lifecycle import collect
+from trainrig.model.events import Event, Progress
+from trainrig.model.process import Outcome
+from trainrig.tools.ssh import UNREACHABLE, Ssh
+
+
+def test_an_output_that_no_node_has_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(collect, "_exists", lambda _ssh, node, path: path.endswith("/there") and node.rank == 1)
+    monkeypatch.setattr(collect, "_fetch", lambda _ssh, _node, _path, local: local)
+    said: list[Event] = []
+    job = a_job(outputs={"model": "/outputs/model", "there": "/outputs/there"})
+    ssh = Ssh(rig=tmp_path, nodes=(a_node(0), a_node(1)))
+    assert set(collect.collect_outputs(ssh, job, tmp_path, said.append)) == {"there"}
+    words = [e.message for e in said if isinstance(e, Progress) and e.node is None]
+    assert words == ["no output model: the job has not written /outputs/model"]
+
+
+def test_a_node_that_does_not_answer_is_not_one_without_outputs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    silent = Outcome(returncode=UNREACHABLE, stdout="", stderr="Connection reset by peer", seconds=0)
+    monkeypatch.setattr(Ssh, "run", lambda *_args, **_options: silent)
+    with pytest.raises(CommandFailed, match="Connection reset"):
+        collect.collect_outputs(Ssh(rig=tmp_path, nodes=(a_node(),)), a_job(), tmp_path, lambda _event: None)
+
+
+def test_outputs_that_the_job_names_as_a_whole_come_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(collect, "_exists", lambda *_: True)
+    monkeypatch.setattr(collect, "_fetch", lambda _ssh, _node, _path, local: local)
+    ssh = Ssh(rig=tmp_path, nodes=(a_node(),))
+    found = collect.collect_outputs(ssh, a_job(outputs={"all": "/outputs"}), tmp_path, lambda _event: None)
+    assert set(found) == {"all"}
+    found = collect.collect_outputs(ssh, a_job(outputs={"a": "/outputs/a"}), tmp_path, lambda _event: None)
+    assert set(found) == {"a", "files"}
