@@ -55,6 +55,15 @@ def test_status_shows_a_rig_from_first_to_last(context: Context, cli: Cli) -> No
     assert cli("destroy", NAME).code == 0
 
 
+def test_a_rig_that_has_ended_has_nothing_to_cancel(context: Context, cli: Cli) -> None:
+    apply(context, order())
+    assert cli("destroy", NAME).code == 0
+    told = cli("cancel", NAME)
+    assert told.code == 11
+    assert "has ended" in told.err
+    assert "resume" not in told.err
+
+
 def test_a_node_that_is_gone_is_shown_as_preempted(context: Context, cli: Cli) -> None:
     up = apply(context, order())
     objects.delete(up.nodes[1].instance_id)

@@ -27,6 +27,8 @@ def cancel(home: Path, name_or_run_id: str) -> str:
                 journal.update_details(rig.run_id, cancel=True)
                 journal.set_state(rig.run_id, RigState.DESTROYED, clean=True, reason="cancelled while it waited")
                 return f"{rig.name} (run {rig.run_id}) waited, and will not be begun"
+        if rig.clean:
+            raise RigUnknown(f"the run of {rig.name} has ended: it is {rig.state}")
         if not locks.held(directory):
             raise RigUnknown(
                 f"nobody carries out the run of {rig.name}",

@@ -17,6 +17,7 @@ from trainrig.model.clock import Clock, utc_now
 from trainrig.model.environment import Environment
 from trainrig.model.events import Observer, silent
 from trainrig.model.rig import RigIdentity
+from trainrig.store import db
 from trainrig.store.journal import Journal
 from trainrig.store.workdir import RigDir
 from trainrig.tools.terraform import Terraform
@@ -74,7 +75,7 @@ def opened(environment: Environment, *, observe: Observer = silent) -> Iterator[
     """A context on TRAINRIG_HOME. Storage that fails under it is an error of the machine, not of trainrig.
 
     Raises:
-        PreflightFailed: the disk is full or read-only.
+        PreflightFailed: the disk is full or read-only, or the journal is damaged.
     """
     home = settings.home()
     try:
@@ -87,3 +88,7 @@ def opened(environment: Environment, *, observe: Observer = silent) -> Iterator[
             f"cannot write below {home}: {error}",
             hint="make room or make it writable; then trainrig status shows what is left, trainrig destroy removes it",
         ) from error
+    except sqlite3.DatabaseError as error:
+        if not db.is_damage(error):
+            raise
+        raise db.damaged(home, error) from error

@@ -68,7 +68,8 @@ def _truth(context: Context, rig: Rig, attempts: Sequence[Attempt], *, busy: boo
         notes.append(f"interrupted while {rig.state}; what was created may exist: trainrig destroy {rig.name}")
         return RigState.FAILED, notes
     if rig.state in RUNNING and rig.details.get("verb") == "run":
-        notes.append(f"its run was interrupted: trainrig resume {rig.name}, or a trainrig worker, goes on with it")
+        ends = "ends it" if rig.details.get("cancel") else "goes on with it"
+        notes.append(f"its run was interrupted: trainrig resume {rig.name}, or a trainrig worker, {ends}")
     if rig.state is RigState.FAILED:
         notes.append(f"something of it may be left: trainrig destroy {rig.name}")
     return rig.state, notes

@@ -99,7 +99,7 @@ def connect(home: Path) -> sqlite3.Connection:
 
     Raises:
         StateTooNew: a newer trainrig has written it.
-        PreflightFailed: it cannot be opened or written.
+        PreflightFailed: it cannot be opened or written, or is damaged.
     """
     path = home / FILE
     try:
@@ -112,7 +112,25 @@ def connect(home: Path) -> sqlite3.Connection:
         raise PreflightFailed(
             f"cannot use {path}: {error}", hint="is the disk full, or TRAINRIG_HOME not writable?"
         ) from error
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise
+        raise damaged(home, error) from error
     return db
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether an error says that the file is damaged, and not that we use it wrongly."""
+    return error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
+def damaged(home: Path, error: sqlite3.Error) -> PreflightFailed:
+    """What to do about a damaged file: the clouds know the rigs by their labels."""
+    return PreflightFailed(
+        f"{home / FILE} is damaged: {error}",
+        hint=f"move {FILE} and {FILE}-* away; then trainrig sweep lists what the clouds have, and"
+        " trainrig destroy --run-id ID removes it",
+    )
 
 
 def _prepare(db: sqlite3.Connection, path: Path) -> None:

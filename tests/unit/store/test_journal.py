@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.rigs import NOW, candidate, identity, node
-from trainrig.errors import RigBusy, RigUnknown, StateTooNew
+from trainrig.errors import PreflightFailed, RigBusy, RigUnknown, StateTooNew
 from trainrig.model.fault import FaultClass
 from trainrig.model.rig import RigState
 from trainrig.store import db
@@ -27,6 +27,13 @@ def test_an_identity_comes_back_as_it_went_in(journal: Journal) -> None:
     journal.intend(identity(), details={"job": "finetune"})
     assert journal.find("finetune").identity == identity()
     assert journal.find("abcd2345").identity == identity()
+
+
+def test_a_file_that_is_no_journal_says_how_to_go_on_without(tmp_path: Path) -> None:
+    (tmp_path / db.FILE).write_bytes(b"no journal" * 1000)
+    with pytest.raises(PreflightFailed, match="is damaged") as raised:
+        Journal(tmp_path)
+    assert "trainrig sweep" in raised.value.hint
 
 
 def test_intending_the_same_rig_twice_is_intending_it_once(journal: Journal) -> None:
