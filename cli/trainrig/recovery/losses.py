@@ -49,14 +49,14 @@ def advice(lines: Iterable[Line], now: datetime) -> str | None:
     saves = [data for _, kind, data in lines if kind == "checkpoint"][-LAST_SAVES:]
     durations = [float(d["save_seconds"]) for d in saves if d.get("save_seconds") is not None]
     rate = _preemptions_hour(lines, now)
-    if not durations or not rate:
+    # A checkpoint of one small file is written at one moment, and says nothing of how long the next one takes.
+    if not durations or not rate or not (seconds := median(durations)):
         return None
     gaps = [
         float(after["saved_at"]) - float(before["saved_at"])
         for before, after in pairwise(saves)
         if before["generation"] == after["generation"]
     ]
-    seconds = median(durations)
     best = best_interval_minutes(seconds, 1 / rate) * 60
     actual = f"; the job writes one every {_time(median(gaps))}" if gaps else ""
     return (

@@ -74,3 +74,7 @@ def test_preemptions_that_were_seen_count_with_those_that_are_known() -> None:
 )
 def test_no_advice_where_nobody_can_know(lines: list[Line]) -> None:
     assert advice(lines, START + timedelta(hours=1)) is None
+
+
+def test_saves_that_take_no_time_make_no_advice() -> None:
+    assert advice([STARTED, saved(900, 0.0), saved(1800, 0.0)], START + timedelta(seconds=2703)) is None
