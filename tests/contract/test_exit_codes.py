@@ -18,8 +18,10 @@ def test_an_exit_code_has_one_meaning() -> None:
 
 
 def test_a_code_belongs_to_one_class() -> None:
-    codes = [cls.code for cls in exit_codes.classes(errors.RigError)]
-    assert sorted(codes) == sorted(set(codes))
+    owners: dict[str, set[str]] = {}
+    for cls in exit_codes.classes(errors.RigError):
+        owners.setdefault(cls.code, set()).add(f"{cls.__module__}.{cls.__qualname__}")
+    assert {code: names for code, names in owners.items() if len(names) > 1} == {}
 
 
 def test_the_codes_that_shells_use_are_left_alone() -> None:
