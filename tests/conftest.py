@@ -14,6 +14,7 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the marks in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """For pytest-xdist: a file stays in one process, and so do all tests with Docker, which count what is there."""
     for item in items:
