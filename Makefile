@@ -1,7 +1,5 @@
 # `make demo` and `make test` work on a bare Debian or Ubuntu machine: they say what they install before they do.
 VENV := .venv
-# Two at once: most of the slow tests wait. In the order of the files, so that the ones with Docker begin early.
-PYTEST_ARGS := -n 2 --dist loadgroup --no-loadscope-reorder
 RUN := scripts/with-docker.sh $(VENV)/bin
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
@@ -11,7 +9,12 @@ demo: setup-demo ## train a small model on this machine, preempted once, and lea
 	$(RUN)/trainrig run examples/hello.yaml --drill
 
 test: setup-test lint ## everything that CI runs; PYTEST_ARGS='tests/unit -k name' for a part
+ifdef PYTEST_ARGS
 	$(RUN)/python -m pytest $(PYTEST_ARGS)
+else
+	$(RUN)/python -m pytest -n 2 --dist loadfile -m 'not docker'
+	$(RUN)/python -m pytest -m docker # one after another: they count what Docker holds
+endif
 
 lint: setup-test
 	ruff check .

@@ -14,14 +14,6 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
-@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the marks in the same hook
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """For pytest-xdist: a file stays in one process, and so do all tests with Docker, which count what is there."""
-    for item in items:
-        group = "docker" if item.get_closest_marker("docker") else item.location[0]
-        item.add_marker(pytest.mark.xdist_group(group))
-
-
 @pytest.fixture(autouse=True)
 def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A fresh TRAINRIG_HOME; the cache is shared, since what it holds is keyed by content."""
