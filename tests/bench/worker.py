@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support import cheap_steps
 from trainrig.app import run as trainrig
-from trainrig.lifecycle import run_steps
+from trainrig.lifecycle import run_watch
 from trainrig.store.journal import Journal
 
 LIMIT_MB, LIMIT_CORE = 2.0, 0.10
@@ -32,9 +32,9 @@ case "$*" in *job-poll*) echo '{"active":"active","notice":null,"heartbeat":null
 
 
 def child(runs: int) -> None:
-    watch = run_steps.watch_job
+    watch = run_watch.watch_job
     cheap_steps.install()
-    setattr(run_steps, watch.__name__, watch)
+    setattr(run_watch, watch.__name__, watch)
     sys.exit(trainrig(["worker", "--runs", str(runs)]))
 
 

@@ -21,7 +21,7 @@ from support import jobs, rigs, stub_rigs
 from support.stub_cloud import objects
 from trainrig.app import run as trainrig
 from trainrig.lifecycle import run as run_verbs
-from trainrig.lifecycle import run_facts, run_steps
+from trainrig.lifecycle import run_facts, run_launch, run_rig, run_watch
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.environment import Environment
 from trainrig.model.events import silent
@@ -153,8 +153,10 @@ def put(name: str, environment: Environment = stub_rigs.ENVIRONMENT, **changes: 
 
 
 def install() -> None:
-    for step in (bring_up, launch, watch_job, collect_results, release_rig, tear_down):
-        setattr(run_steps, step.__name__, step)
+    for step in (bring_up, collect_results, release_rig, tear_down):
+        setattr(run_rig, step.__name__, step)
+    setattr(run_launch, launch.__name__, launch)
+    setattr(run_watch, watch_job.__name__, watch_job)
 
 
 def argv(*words: str) -> list[str]:

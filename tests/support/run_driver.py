@@ -22,14 +22,22 @@ from support import jobs, stub_rigs
 from support.cheap_steps import effect
 from support.stub_cloud import objects
 from trainrig.errors import RigError
-from trainrig.lifecycle import run, run_steps
+from trainrig.lifecycle import run, run_launch, run_next, run_rig, run_watch
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.events import silent
 from trainrig.model.job import ResourceOption
 from trainrig.model.placement import CatalogStamp, Placement
 from trainrig.model.rig import RigState
 
-STEPS = ("bring_up", "launch", "watch_job", "next_step", "release_rig", "collect_results", "tear_down")
+STEPS = {
+    "bring_up": run_rig,
+    "launch": run_launch,
+    "watch_job": run_watch,
+    "next_step": run_next,
+    "release_rig": run_rig,
+    "collect_results": run_rig,
+    "tear_down": run_rig,
+}
 TERRAFORM = {"bring_up": "create", "release_rig": "delete", "tear_down": "delete"}
 
 
@@ -105,10 +113,15 @@ def _in_a_call(point: str) -> None:
 
 
 def install() -> None:
-    for replacement in (launch, watch_job, collect_results, order_of):
-        setattr(run_steps, replacement.__name__, replacement)
-    for name in STEPS:
-        setattr(run_steps, name, pointed(name, getattr(run_steps, name)))
+    for place, played in (
+        (run_launch, launch),
+        (run_watch, watch_job),
+        (run_rig, collect_results),
+        (run_rig, order_of),
+    ):
+        setattr(place, played.__name__, played)
+    for name, place in STEPS.items():
+        setattr(place, name, pointed(name, getattr(place, name)))
 
 
 def main(verb: str, name: str) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from trainrig.clouds import registry
 from trainrig.errors import RigUnknown
-from trainrig.lifecycle.context import opened
+from trainrig.lifecycle.context import Context, opened
 from trainrig.lifecycle.load_job import find_environment
 from trainrig.lifecycle.rig_environment import in_own_environment
-from trainrig.lifecycle.run_steps import preempt
-from trainrig.store.journal import AttemptState
+from trainrig.model.node import Node
+from trainrig.store.journal import Attempt, AttemptState
 
 
 def drill(name_or_run_id: str, *, rank: int, notice: bool) -> str:
@@ -30,3 +30,9 @@ def drill(name_or_run_id: str, *, rank: int, notice: bool) -> str:
         if not notice:
             return f"{nodes[0].name} was taken away without notice"
         return f"{nodes[0].name} knows that it is gone in {registry.facts(up[-1].cloud).preemption_notice_seconds} s"
+
+
+def preempt(context: Context, attempt: Attempt, node: Node, *, notice: bool = False) -> None:
+    registry.drill(attempt.cloud).preempt(
+        context.account(attempt.cloud, (attempt.region,), attempt.account), node, notice=notice
+    )

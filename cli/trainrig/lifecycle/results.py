@@ -1,4 +1,4 @@
-"""What a job's outputs were, as the run's last document says it."""
+"""What a job's outputs were, and what went wrong, as the run's last document says it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from trainrig import errors
 from trainrig.store.checkpoint_dir import entry, scan
 
 METRICS = "metrics"
@@ -31,6 +32,10 @@ def metrics_of(outputs: Mapping[str, Path]) -> dict[str, Any]:
         if isinstance(value, dict):
             return value
     return {}
+
+
+def error_document(error: errors.RigError) -> dict[str, Any]:
+    return {**errors.document(error), "exit_code": error.exit_code}
 
 
 def _describe(path: Path) -> Any:

@@ -1,7 +1,8 @@
 """The life of a run as a durable workflow: place, apply, configure, start, watch, recover, collect, destroy.
 
 DBOS keeps which step has ended, with its result; after a crash the workflow is played again, and goes on with the step
-that had not ended. Steps are in run_steps.py, and each may be taken twice. Everything that crosses a step is JSON.
+that had not ended. Steps are in run_rig.py, run_launch.py, run_watch.py and run_next.py, and each may be taken twice.
+Everything that crosses a step is JSON.
 
 Whoever plays a workflow holds the lock of its rig's folder meanwhile. That, beside the queues of run_engine.py, keeps
 two processes from working on one run, on one machine or on two that share TRAINRIG_HOME.
@@ -17,7 +18,8 @@ from typing import Any
 from dbos import DBOS, SetWorkflowID, WorkflowHandle
 
 from trainrig.errors import RigBusy, RigError
-from trainrig.lifecycle import run_engine, run_steps
+from trainrig.lifecycle import run_engine, run_launch, run_next, run_rig, run_watch
+from trainrig.lifecycle.results import error_document
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.offer import Market
 from trainrig.store import locks
@@ -36,48 +38,48 @@ _ended: Ended = lambda _run, _how: None  # noqa: E731
 
 @DBOS.step()
 def _begin(run_id: str) -> dict[str, Any]:
-    return run_steps.begin(_context(run_id))
+    return run_rig.begin(_context(run_id))
 
 
 @DBOS.step()
 def _bring_up(run_id: str, generation: int, market: str | None) -> dict[str, Any]:
-    return run_steps.bring_up(_context(run_id), generation, Market(market) if market else None)
+    return run_rig.bring_up(_context(run_id), generation, Market(market) if market else None)
 
 
 @DBOS.step()
 def _launch(run_id: str, generation: int) -> dict[str, Any]:
-    return run_steps.launch(_context(run_id), generation)
+    return run_launch.launch(_context(run_id), generation)
 
 
 @DBOS.step()
 def _watch(run_id: str, generation: int) -> dict[str, Any]:
-    return run_steps.watch_job(_context(run_id), generation)
+    return run_watch.watch_job(_context(run_id), generation)
 
 
 @DBOS.step()
 def _decide(run_id: str, generation: int, seen: Mapping[str, Any]) -> dict[str, Any]:
-    return run_steps.next_step(_context(run_id), generation, seen)
+    return run_next.next_step(_context(run_id), generation, seen)
 
 
 @DBOS.step()
 def _release(run_id: str) -> dict[str, Any]:
-    return run_steps.release_rig(_context(run_id))
+    return run_rig.release_rig(_context(run_id))
 
 
 @DBOS.step()
 def _collect(run_id: str) -> dict[str, Any]:
-    return run_steps.collect_results(_context(run_id))
+    return run_rig.collect_results(_context(run_id))
 
 
 @DBOS.step()
 def _tear_down(run_id: str) -> dict[str, Any]:
-    return run_steps.tear_down(_context(run_id))
+    return run_rig.tear_down(_context(run_id))
 
 
 @DBOS.step()
 def _tell_end(run_id: str, ended: Mapping[str, Any]) -> dict[str, Any]:
     clean = ended["destroyed"]["clean"]
-    return run_steps.tell_end(_context(run_id), ended["generation"], ended["end"], clean=clean)
+    return run_next.tell_end(_context(run_id), ended["generation"], ended["end"], clean=clean)
 
 
 @DBOS.workflow()
@@ -108,7 +110,7 @@ def _run(run_id: str) -> dict[str, Any]:
     try:
         return _lived(run_id)
     except RigError as error:
-        end = {"kind": "refused", "error": run_steps.as_result(error)}
+        end = {"kind": "refused", "error": error_document(error)}
         return {"end": end, "collected": {}, "destroyed": _tear_down(run_id), "generation": 1}
 
 

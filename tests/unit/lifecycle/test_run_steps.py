@@ -10,7 +10,7 @@ import pytest
 
 from support import rigs
 from support.jobs import a_job
-from trainrig.lifecycle import run_steps
+from trainrig.lifecycle import run_launch, run_next, run_watch
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.environment import Environment
 from trainrig.model.events import silent
@@ -19,7 +19,7 @@ from trainrig.model.rig import RigState
 from trainrig.store.journal import Journal
 
 
-@pytest.mark.parametrize("step", [run_steps.launch, run_steps.watch_job])
+@pytest.mark.parametrize("step", [run_launch.launch, run_watch.watch_job])
 def test_a_run_whose_rig_was_destroyed_ends_as_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: Callable[[RunContext, int], dict[str, Any]]
 ) -> None:
@@ -38,4 +38,4 @@ def test_a_run_whose_rig_was_destroyed_ends_as_stopped(
     journal.close()
     seen = step(run, 1)
     assert seen["kind"] == "interrupted"
-    assert run_steps.next_step(run, 1, seen)["end"] == {"kind": "cancelled", "alive": False}
+    assert run_next.next_step(run, 1, seen)["end"] == {"kind": "cancelled", "alive": False}

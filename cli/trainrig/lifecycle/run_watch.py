@@ -1,0 +1,174 @@
+"""The step of a run that follows its job to the end, and saves what can be saved before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trainrig import errors
+from trainrig.clouds import registry
+from trainrig.lifecycle import job_control, notify, run_facts
+from trainrig.lifecycle.checkpoint_sync import CheckpointSync
+from trainrig.lifecycle.context import Context
+from trainrig.lifecycle.drill import preempt
+from trainrig.lifecycle.last_save import save_and_stop
+from trainrig.lifecycle.log_files import LogFiles
+from trainrig.lifecycle.run_context import RunContext
+from trainrig.lifecycle.watch import Hooks, watch
+from trainrig.model.events import Progress
+from trainrig.recovery.facts import Observation
+from trainrig.recovery.guards import Breach
+from trainrig.store.journal import Attempt
+from trainrig.tools import ssh as ssh_tool
+from trainrig.tools.ssh import Ssh
+
+LAST_WORDS_ROUNDS = 5
+
+
+def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
+    """Follows the job to its end: `done`, `failed`, `noticed`, `lost`, `policy`, `cancelled`, `interrupted`."""
+    with run.opened() as context:
+        if context.journal.rig(run.run_id).clean:  # destroyed while nobody was at it
+            return {"kind": "interrupted"}
+        attempt = run_facts.living(context, run.run_id)
+        ssh = ssh_tool.connect(run.rig.path, attempt.node_list)
+        log = LogFiles(run.logs, run.observe, generation=generation)
+        sync = _sync(run, ssh, generation)
+        sync.start()
+
+        def first_checkpoint() -> None:
+            wanted = context.journal.rig(run.run_id).details.get("drill")
+            if wanted and not _happened(context, run.run_id, "drill"):
+                context.journal.append(run.run_id, "drill", {"generation": generation})
+                preempt(context, attempt, attempt.node_list[0])
+                run.observe(Progress(phase="run", message="preempted on purpose", node=attempt.node_list[0].name))
+
+        def guarded(breach: Breach) -> None:
+            run.observe(Progress(phase="run", message=f"guard {breach.guard}: {breach.reason}"))
+            context.journal.append(run.run_id, "guard", {"guard": breach.guard, "reason": breach.reason})
+            notify.tell(context, run, "guard", breach.reason, generation=generation, detail=breach.guard)
+            if breach.do == "checkpoint":
+                _last_commit(run, sync)
+
+        def tick() -> bool:
+            log.flush()
+            _note_saves(context, run, generation, sync)
+            run.go_on()
+            return run.stop.is_set() or run_facts.cancelled(context, run.run_id)
+
+        try:
+            seen = watch(
+                ssh,
+                sync,
+                log,
+                Hooks(
+                    facts=lambda: run_facts.facts(context, run, generation, Observation.HEALTHY),
+                    cancelled=tick,
+                    gone=lambda: run_facts.gone(context, run.run_id),
+                    committed=first_checkpoint,
+                    guarded=guarded,
+                ),
+                cursors=log.cursors,
+                guards=run.job.guards,
+            )
+            if seen.kind == "noticed":
+                _save_on_notice(context, run, attempt, seen.noticed, ssh, sync, log)
+            sync.stop()
+            if seen.kind in {"policy", "cancelled"} and seen.collect:
+                job_control.stop(ssh, run.observe)
+                _last_words(ssh, log)
+            if seen.kind not in {"lost", "noticed"} and seen.collect:
+                _last_commit(run, sync)
+        finally:
+            sync.stop()
+            _note_saves(context, run, generation, sync)
+            log.close()
+            ssh.close()
+        context.journal.append(
+            run.run_id,
+            "job_ended",
+            {
+                "generation": generation,
+                "kind": seen.kind,
+                "exit_code": seen.exit_code,
+                "reason": seen.reason,
+                "checkpoints": sync.committed,
+            },
+        )
+    return {
+        "kind": seen.kind,
+        "exit_code": seen.exit_code,
+        "limit": seen.limit,
+        "reason": seen.reason,
+        "collect": seen.collect,
+    }
+
+
+def _sync(run: RunContext, ssh: Ssh, generation: int) -> CheckpointSync:
+    return CheckpointSync(
+        ssh,
+        run.checkpoints,
+        staging=run.rig.path / "staging" / str(generation),
+        run_id=run.run_id,
+        generation=generation,
+        checkpoints=run.job.checkpoints,
+        observe=run.observe,
+    )
+
+
+def _save_on_notice(
+    context: Context,
+    run: RunContext,
+    attempt: Attempt,
+    noticed: tuple[int, ...],
+    ssh: Ssh,
+    sync: CheckpointSync,
+    log: LogFiles,
+) -> None:
+    seconds = registry.facts(attempt.cloud).preemption_notice_seconds
+    signal = run.job.checkpoints.save_signal if run.job.checkpoints else None
+    run.observe(Progress(phase="run", message=f"saving: {seconds} s of notice"))
+    saved = save_and_stop(ssh, sync, notice_seconds=seconds, save_signal=signal, noticed=noticed)
+    _last_words(ssh, log)
+    told = "saved and stopped" if saved.something else "stopped, with nothing new saved,"
+    run.observe(Progress(phase="run", message=f"{told} {saved.seconds:.0f} s after the notice was heard"))
+    context.journal.append(
+        run.run_id,
+        "notice",
+        {
+            "generation": attempt.generation,
+            "ranks": list(noticed),
+            "saved": saved.something,
+            "seconds": round(saved.seconds, 1),
+        },
+    )
+
+
+def _note_saves(context: Context, run: RunContext, generation: int, sync: CheckpointSync) -> None:
+    while sync.saves:
+        save = sync.saves.popleft()
+        data = {
+            "generation": generation,
+            "id": str(save.id),
+            "saved_at": round(save.saved_at, 3),
+            "save_seconds": None if save.seconds is None else round(save.seconds, 3),
+        }
+        context.journal.append(run.run_id, "checkpoint", data)
+
+
+def _last_words(ssh: Ssh, log: LogFiles) -> None:
+    """What a job that was stopped said at the end: a few rounds, since the node may be gone in any of them."""
+    rounds = iter(range(LAST_WORDS_ROUNDS))
+    job_control.follow(
+        ssh, log, on_tick=lambda: next(rounds, None) is not None, cursors=log.cursors, heed_notice=False, lost_seconds=0
+    )
+
+
+def _last_commit(run: RunContext, sync: CheckpointSync) -> None:
+    try:
+        sync.commit_now()
+    except (errors.CommandFailed, errors.StoreFailed) as error:  # what was committed before stands
+        run.observe(Progress(phase="run", message=f"the last checkpoint is not safe: {error.message}"))
+
+
+def _happened(context: Context, run_id: str, kind: str) -> bool:
+    return any(h.kind == kind for h in context.journal.happenings(run_id))
