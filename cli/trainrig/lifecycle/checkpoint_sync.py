@@ -10,6 +10,7 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 from trainrig.errors import CommandFailed, RigBusy, StoreFailed
@@ -19,6 +20,7 @@ from trainrig.model.events import Observer, Progress, silent
 from trainrig.model.job import Checkpoints
 from trainrig.recovery.checkpoint import CheckpointId, Manifest
 from trainrig.recovery.stores import CheckpointStore
+from trainrig.recovery.work import PROGRESS, progress_of
 from trainrig.tools.ssh import Ssh
 
 PAUSE_SECONDS = 5.0  # between rounds, when the job does not say how often it writes
@@ -30,11 +32,13 @@ PATIENT_ROUNDS = 3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Save:
-    """A checkpoint that was committed. `saved_at`: when the job had written it, `seconds`: how long that took."""
+    """A checkpoint that was committed. `saved_at`: when the job had written it, `seconds`: how long that took,
+    `progress`: how far the job says that it is in it."""
 
     id: CheckpointId
     saved_at: float  # seconds since the epoch, by the node's clock
     seconds: float | None
+    progress: Decimal | None = None  # 0 to 1
 
 
 class CheckpointSync:
@@ -111,7 +115,15 @@ class CheckpointSync:
             self._newest, seconds = collect.save_times(self._ssh, self._newest)
         except CommandFailed:
             return  # it is committed all the same
-        self.saves.append(Save(id=identity, saved_at=self._newest, seconds=seconds))
+        self.saves.append(Save(id=identity, saved_at=self._newest, seconds=seconds, progress=self._progress()))
+
+    def _progress(self) -> Decimal | None:
+        """What the lowest rank that says anything says."""
+        files = sorted(self._staging.glob(f"rank-*/{PROGRESS}"))
+        try:
+            return progress_of(files[0].read_text(encoding="utf-8")) if files else None
+        except (OSError, UnicodeDecodeError):
+            return None
 
     def _loop(self) -> None:
         failed = 0  # rounds in a row; said once, not every round of an outage

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 
 from trainrig.errors import RigError, RigUnknown
 from trainrig.lifecycle.context import Context
@@ -12,6 +13,7 @@ from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.offer import Market
 from trainrig.model.placement import Candidate, Placement
 from trainrig.recovery.facts import Facts, Limits, Observation
+from trainrig.recovery.work import work
 from trainrig.store import ledger
 from trainrig.store.journal import Attempt, AttemptState, Happening
 
@@ -22,8 +24,7 @@ def facts(
     """One look at the run, now."""
     rig = context.journal.rig(run.run_id)
     happened = context.journal.happenings(run.run_id)
-    chosen = run.placement.chosen
-    hours = run.job.expected_hours or (chosen.expected_hours if chosen and run.job.deadline else None)
+    done = work([(h.at, h.kind, h.data) for h in happened], hours := work_hours(run))
     return Facts(
         now=context.now(),
         started_at=rig.begun_at,
@@ -36,7 +37,7 @@ def facts(
         job_failures=sum(h.kind == "job_ended" and h.data.get("kind") == "failed" for h in happened),
         spent_usd=ledger.cost(context.journal, run.run_id, context.now()),
         work_hours=hours,
-        work_left_hours=hours,  # until the job says how far it is, the cautious reading
+        work_left_hours=done.left_hours,
         market=_market(context, run.run_id),
         limits=Limits(
             budget_usd=run.job.budget_usd or run.environment.budget_run_usd,
@@ -50,6 +51,12 @@ def facts(
             on_exit_codes=frozenset(run.job.recovery.on_exit_codes),
         ),
     )
+
+
+def work_hours(run: RunContext) -> Decimal | None:
+    """The whole job, undisturbed; None: nobody has said, and nothing hangs on it."""
+    chosen = run.placement.chosen
+    return run.job.expected_hours or (chosen.expected_hours if chosen and run.job.deadline else None)
 
 
 def asked(known: Facts, *, alive: bool) -> Facts:

@@ -88,7 +88,16 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
             return {"kind": "setup_failed", "error": error_document(failed), "mendable": False}
         hazard = registry.tariff(attempt.cloud).hazard(start.offer.gpu)
         expected = hazard.per_hour if start.offer.market is Market.SPOT else 0
-        context.journal.append(run.run_id, "job_started", {"generation": generation, "preemptions_hour": str(expected)})
+        work = run_facts.work_hours(run)
+        context.journal.append(
+            run.run_id,
+            "job_started",
+            {
+                "generation": generation,
+                "preemptions_hour": str(expected),
+                "work_hours": None if work is None else str(work),
+            },
+        )
         context.journal.set_state(run.run_id, RigState.RUNNING)
         again = "recovered" if generation > 1 else "started"
         notify.tell(context, run, again, f"the job runs on {len(attempt.node_list)} nodes", generation=generation)

@@ -151,6 +151,7 @@ def _note_saves(context: Context, run: RunContext, generation: int, sync: Checkp
             "id": str(save.id),
             "saved_at": round(save.saved_at, 3),
             "save_seconds": None if save.seconds is None else round(save.seconds, 3),
+            "progress": None if save.progress is None else str(save.progress),
         }
         context.journal.append(run.run_id, "checkpoint", data)
 

@@ -12,6 +12,7 @@ from trainrig.model.node import Node
 from trainrig.model.rig import RigState
 from trainrig.model.status import AttemptStatus, NodeStatus, RigStatus
 from trainrig.recovery import losses
+from trainrig.recovery.work import work
 from trainrig.store import ledger, locks
 from trainrig.store.journal import Attempt, AttemptState, Rig
 from trainrig.tools import leftover
@@ -49,6 +50,7 @@ def status(context: Context, rig: Rig, *, ask_cloud: bool = False) -> RigStatus:
         holder=None if holder is None else str(holder),
         notes=tuple(notes),
         checkpoint_advice=losses.advice(lines, now),
+        work=work(lines) if not rig.clean and any(kind == "job_started" for _, kind, _ in lines) else None,
     )
 
 

@@ -52,6 +52,15 @@ class NodeStatus:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Work:
+    """How far a job is, in hours of training, by its committed checkpoints: what none of them holds is not done."""
+
+    done_hours: Decimal
+    left_hours: Decimal | None  # None: nobody has said how long it takes
+    done_share: Decimal | None  # 0 to 1, as the job itself says
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RigStatus:
     name: str
     run_id: str
@@ -66,6 +75,7 @@ class RigStatus:
     holder: str | None  # who works on it now
     notes: tuple[str, ...]  # what the reader should know or do
     checkpoint_advice: str | None = None  # how often its job should save
+    work: Work | None = None  # None: its job has not started, or all has ended
 
     @property
     def current(self) -> AttemptStatus | None:

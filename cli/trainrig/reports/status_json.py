@@ -7,7 +7,7 @@ from typing import Any
 
 from trainrig.model import money
 from trainrig.model.clock import iso
-from trainrig.model.status import AttemptStatus, Drift, NodeStatus, RigStatus, SweepResult
+from trainrig.model.status import AttemptStatus, Drift, NodeStatus, RigStatus, SweepResult, Work
 
 
 def status_document(rigs: Iterable[RigStatus]) -> dict[str, Any]:
@@ -34,6 +34,7 @@ def rig_document(rig: RigStatus) -> dict[str, Any]:
         "holder": rig.holder,
         "notes": list(rig.notes),
         "checkpoint_advice": rig.checkpoint_advice,
+        "work": _work(rig.work),
     }
 
 
@@ -69,6 +70,16 @@ def sweep_document(result: SweepResult) -> dict[str, Any]:
         "deleted": result.deleted,
         "doubts": list(result.doubts),
         "clean": result.clean,
+    }
+
+
+def _work(work: Work | None) -> dict[str, Any] | None:
+    if work is None:
+        return None
+    return {
+        "done_hours": round(float(work.done_hours), 4),
+        "left_hours": None if work.left_hours is None else round(float(work.left_hours), 4),
+        "progress": None if work.done_share is None else round(float(work.done_share), 4),
     }
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 from trainrig.model.money import dollars
-from trainrig.model.status import AttemptStatus, Drift, RigStatus, SweepResult
+from trainrig.model.status import AttemptStatus, Drift, RigStatus, SweepResult, Work
 from trainrig.reports.table import Row, table
 
 SEEN = {True: "yes", False: "NO", None: "not asked"}
@@ -23,8 +24,25 @@ def rigs(found: Sequence[RigStatus], now: datetime) -> str:
         market, nodes = (at.market.value, str(len(r.nodes))) if at else ("", "")
         lease = "" if r.clean else remaining(r.expires_at - now)
         rows.append((r.name, r.run_id, r.state.value, where, market, nodes, dollars(r.cost_usd), lease))
-    notes = [f"{r.name}: {n}" for r in found for n in (*([f"in use by {r.holder}"] if r.holder else []), *r.notes)]
+    notes = [f"{r.name}: {n}" for r in found for n in _notes(r)]
     return "\n".join([*table(rows, indent=""), *([""] if notes else []), *notes])
+
+
+def _notes(rig: RigStatus) -> list[str]:
+    far = [] if rig.work is None else [work(rig.work)]
+    return [*([f"in use by {rig.holder}"] if rig.holder else []), *far, *rig.notes]
+
+
+def work(found: Work) -> str:
+    """`42 % done, 3h 20m of work left`: what is safe in checkpoints."""
+    done = f"{_hours(found.done_hours)} of work is safe"
+    if found.done_share is not None:
+        done = f"{found.done_share:.0%} is done".replace("%", " %")
+    return done if found.left_hours is None else f"{done}, {_hours(found.left_hours)} of work left"
+
+
+def _hours(hours: Decimal) -> str:
+    return remaining(timedelta(hours=float(hours)))
 
 
 def attempts(found: Sequence[AttemptStatus]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import cast
 
@@ -13,8 +14,9 @@ from support.jobs import a_node
 from trainrig.errors import CommandFailed, StoreFailed
 from trainrig.lifecycle import checkpoint_sync, collect
 from trainrig.lifecycle.checkpoint_sync import CheckpointSync
-from trainrig.model.events import Event, Progress
+from trainrig.model.events import Event, Progress, silent
 from trainrig.recovery.stores import CheckpointStore
+from trainrig.store.checkpoint_dir import CheckpointDir
 from trainrig.tools.ssh import Ssh
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
@@ -50,6 +52,33 @@ def said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rounds: Sequence[Excep
     sync.start()
     sync._thread.join()
     return [e.message for e in events if isinstance(e, Progress)]
+
+
+@pytest.mark.parametrize(("text", "told"), [(b"3/4", Decimal("0.75")), (b"soon", None), (b"\xff", None), (None, None)])
+def test_a_checkpoint_says_how_far_the_job_is_in_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: bytes | None, told: Decimal | None
+) -> None:
+    sync = CheckpointSync(
+        Ssh(rig=tmp_path, nodes=(a_node(),)),
+        CheckpointDir(tmp_path / "store"),
+        staging=tmp_path / "staging",
+        run_id="abcd2345",
+        generation=1,
+        checkpoints=None,
+        observe=silent,
+    )
+
+    def copied(_ssh: Ssh, target: Path, _observe: object) -> int:
+        (target / "rank-1").mkdir(parents=True)
+        (target / "rank-1" / "weights").write_bytes(b"w")
+        if text is not None:
+            (target / "rank-1" / "progress").write_bytes(text)
+        return 1
+
+    monkeypatch.setattr(collect, "collect_checkpoints", copied)
+    monkeypatch.setattr(collect, "save_times", lambda _ssh, _since: (7.0, None))
+    assert sync.commit_now()
+    assert [save.progress for save in sync.saves] == [told]
 
 
 @pytest.mark.parametrize("trouble", [FULL, TORN])

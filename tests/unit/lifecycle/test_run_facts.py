@@ -72,6 +72,18 @@ def test_limits_come_from_the_job_and_else_from_the_environment(context: Context
     assert run_facts.facts(context, own, 1, Observation.HEALTHY).limits.budget_usd == Decimal(5)
 
 
+def test_work_left_is_what_no_checkpoint_holds(context: Context, run: RunContext) -> None:
+    job = replace(JOB, expected_hours=Decimal(10))
+    own = replace(run, job=job)
+    context.journal.append(run.run_id, "job_started", {"generation": 1})
+    assert run_facts.facts(context, own, 1, Observation.HEALTHY).work_left_hours == 10
+    saved_at = context.now().timestamp() + 7200
+    context.journal.append(run.run_id, "checkpoint", {"generation": 1, "saved_at": saved_at})
+    left = run_facts.facts(context, own, 1, Observation.HEALTHY).work_left_hours
+    assert float(left or 0) == pytest.approx(8, abs=0.01)
+    assert run_facts.facts(context, run, 1, Observation.HEALTHY).work_left_hours is None
+
+
 def test_spend_is_the_ledger_s(context: Context, run: RunContext) -> None:
     attempt = context.journal.start_attempt(run.run_id, 1, FIRST)
     ledger.begin(context.journal, attempt, context.now() - timedelta(hours=2))

@@ -10,7 +10,7 @@ from support.rigs import NOW, node
 from trainrig.model.fault import FaultClass
 from trainrig.model.offer import Market
 from trainrig.model.rig import RigState
-from trainrig.model.status import AttemptStatus, Found, NodeStatus, RigStatus, SweepResult
+from trainrig.model.status import AttemptStatus, Found, NodeStatus, RigStatus, SweepResult, Work
 from trainrig.reports import status_text
 
 ATTEMPT = AttemptStatus(
@@ -52,6 +52,14 @@ def test_a_rig_is_a_line_and_its_notes_follow() -> None:
     assert said[1].split() == ["llama", "abcd2345", "running", "aws", "us-east-1a", "spot", "1", "$12.30", "3h", "20m"]
     assert said[3:] == [f"llama: in use by {RIG.holder}", "llama: look here"]
     assert status_text.rigs([], NOW) == "no rigs"
+
+
+def test_a_running_job_says_how_far_it_is() -> None:
+    far = Work(done_hours=Decimal("1.5"), left_hours=Decimal("3.34"), done_share=Decimal("0.4231"))
+    said = status_text.rigs([replace(RIG, holder=None, notes=(), work=far)], NOW).splitlines()
+    assert said[-1] == "llama: 42 % is done, 3h 20m of work left"
+    assert status_text.work(replace(far, done_share=None)) == "1h 30m of work is safe, 3h 20m of work left"
+    assert status_text.work(replace(far, done_share=None, left_hours=None)) == "1h 30m of work is safe"
 
 
 def test_an_attempt_says_what_it_failed_on_and_what_it_cost() -> None:
