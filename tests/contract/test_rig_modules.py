@@ -78,14 +78,18 @@ def test_it_is_within_policy(life: Life) -> None:
 def test_rights_end_at_the_runs_own_prefix(life: Life) -> None:
     """Whatever grants rights names the prefix, and another cloud's URL grants none."""
     grants = [
-        values.get("policy") or str(values.get("condition"))
+        values.get("policy")
+        or f"{values.get('repository')} {values.get('role_definition_name')} {values.get('condition')}"
         for _, type_, values in plan_policy.resources(life.plan)
-        if type_ in ("aws_iam_role_policy", "google_storage_bucket_iam_member", "azurerm_role_assignment")
+        if re.search("iam_role_policy|iam_member|role_assignment", type_)
     ]
     text = " ".join(grants)
     if life.case.request.checkpoint_prefix:
         assert "runs/abcd2345/" in text
+        assert "resnet" in text
         assert "imagenet" in text
+        image = {"aws": "repository/team/train", "gcp": "team ", "azure": "AcrPull"}[life.case.cloud]
+        assert sum(image in grant for grant in grants) == 1
     else:
         assert grants == []
     assert "elsewhere" not in text

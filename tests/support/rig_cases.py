@@ -30,7 +30,9 @@ _CLOUDS: dict[str, dict[str, Any]] = {
         "image": PinnedImage(id="ami-0123456789abcdef0", name="Deep Learning Base 20260403"),
         "account": {"account_id": "123456789012"},
         "checkpoint_prefix": "s3://checkpoints/runs/abcd2345/",
+        "read_write_urls": ("s3://results/resnet", "gs://elsewhere/results"),
         "read_only_urls": ("s3://datasets/imagenet/", "gs://elsewhere/data/"),
+        "container": "123456789012.dkr.ecr.us-east-1.amazonaws.com/team/train:1",
         "place": {"region": "us-east-1", "zone": "us-east-1a"},
     },
     "gcp": {
@@ -39,21 +41,34 @@ _CLOUDS: dict[str, dict[str, Any]] = {
         ),
         "account": {"project": "training"},
         "checkpoint_prefix": "gs://checkpoints/runs/abcd2345/",
+        "read_write_urls": ("gs://results/resnet", "s3://elsewhere/results"),
         "read_only_urls": ("gs://datasets/imagenet/", "s3://elsewhere/data/"),
+        "container": "us-docker.pkg.dev/training/team/train:1",
         "place": {"region": "us-central1", "zone": "us-central1-a"},
     },
     "azure": {
         "image": PinnedImage(id="microsoft-dsvm:ubuntu-hpc:2404:24.04.2026072901", name="x"),
-        "account": {"subscription": SUBSCRIPTION, "storage_resource_group": "data"},
+        "account": {
+            "subscription": SUBSCRIPTION,
+            "storage_resource_group": "data",
+            "registry_resource_group": "images",
+        },
         "checkpoint_prefix": "az://account/checkpoints/runs/abcd2345/",
+        "read_write_urls": ("az://account/results/resnet", "s3://elsewhere/results"),
         "read_only_urls": ("az://account/datasets/imagenet/", "s3://elsewhere/data/"),
+        "container": "teamimages.azurecr.io/train:1",
         "place": {"region": "eastus", "zone": "1"},
     },
 }
 
 SPOT, ON_DEMAND, RESERVED = Market.SPOT, Market.ON_DEMAND, Market.RESERVED
 
-_NO_DATA: dict[str, Any] = {"checkpoint_prefix": None, "read_only_urls": ()}
+_NO_DATA: dict[str, Any] = {
+    "checkpoint_prefix": None,
+    "read_write_urls": (),
+    "read_only_urls": (),
+    "container": None,
+}
 _INSIDE: dict[str, Any] = {"ssh_ingress_cidrs": (), **_NO_DATA}  # reached from a bastion, and with no rights of its own
 _BOTH_VERSIONS = ("203.0.113.0/24", "2001:db8::/48")
 

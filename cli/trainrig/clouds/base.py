@@ -208,6 +208,21 @@ class TfvarsModule(Protocol):
         ...
 
 
+class ImageRightsModule(Protocol):
+    """clouds/<name>/image_rights.py: only where the cloud has a container registry that a node's own identity opens;
+    pure. `container` is a reference, `account` the environment's settings of the account."""
+
+    def variables(self, container: str, account: Mapping[str, str]) -> dict[str, Any]:
+        """The module inputs that let a node pull it; empty: it lies in no registry of this cloud, or not in one where
+        trainrig grants rights."""
+        ...
+
+    def lacking(self, container: str, account: Mapping[str, str]) -> str:
+        """Why trainrig grants no right on an image in a registry of this cloud, and what to do; empty: it does, or the
+        image lies elsewhere."""
+        ...
+
+
 class FabricModule(Protocol):
     """clouds/<name>/fabric.py: only where nodes can have a faster network between them than Ethernet; pure."""
 

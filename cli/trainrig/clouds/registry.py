@@ -134,6 +134,10 @@ def tfvars(cloud: str) -> base.TfvarsModule:
     return cast("base.TfvarsModule", capability(cloud, "tfvars"))
 
 
+def image_rights(cloud: str) -> base.ImageRightsModule:
+    return cast("base.ImageRightsModule", capability(cloud, "image_rights"))
+
+
 def fabric(cloud: str) -> base.FabricModule:
     return cast("base.FabricModule", capability(cloud, "fabric"))
 

@@ -11,8 +11,9 @@ from trainrig.lifecycle.caller import ssh_ingress
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.quotes import quotes
 from trainrig.lifecycle.render_rig import render_rig
-from trainrig.lifecycle.rig_request import rig_request
+from trainrig.lifecycle.rig_request import image_gap, rig_request
 from trainrig.model.environment import Environment
+from trainrig.model.events import Progress
 from trainrig.model.job import Job
 from trainrig.model.placement import Candidate
 from trainrig.model.rig import RigIdentity
@@ -45,6 +46,8 @@ def order_of(
             ssh_ingress_cidrs=ssh_ingress(environment, candidate.offer.cloud),
             lock=pinned,
         )
+        if gap := image_gap(request):
+            context.observe(Progress(phase="apply", message=gap))
         render_rig(request, job=job, environment=environment, out=root, attempt=attempt, lock=pinned)
 
     return Order(

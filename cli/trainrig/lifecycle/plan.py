@@ -18,12 +18,12 @@ from trainrig.lifecycle.caller import ssh_ingress
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.plan_again import standing
 from trainrig.lifecycle.render_rig import files_of
-from trainrig.lifecycle.rig_request import image_choice, rig_request
+from trainrig.lifecycle.rig_request import image_choice, image_gap, rig_request
 from trainrig.lifecycle.run import placed
 from trainrig.model.environment import Environment
 from trainrig.model.job import Job
 from trainrig.model.placement import Candidate
-from trainrig.model.plan import Plan, PlannedResource
+from trainrig.model.plan import Finding, Plan, PlannedResource
 from trainrig.model.rig import RigIdentity, digest_of, new_run_id
 from trainrig.render import late_bound, policy
 from trainrig.render.findings import findings
@@ -115,6 +115,7 @@ def plan(
             resources=plan_resources.without_secrets(made.resources),
             findings=(
                 *broken,
+                *([Finding(code="image_right", detail=gap)] if (gap := image_gap(request)) else ()),
                 *findings(
                     request,
                     job.env,

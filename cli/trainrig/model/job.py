@@ -76,6 +76,7 @@ class Mount:
     target: str
     source: str | None
     mode: MountMode = MountMode.COPY
+    read_only: bool = False  # the job only reads, although it is mounted
     name: str | None = None
     store: str | None = None
     persistent: bool = True
@@ -86,6 +87,11 @@ class Mount:
     def is_folder(self) -> bool:
         """Whether it is a folder of the node where the job file means a bucket that would outlive it."""
         return self.mode is not MountMode.COPY and "://" not in (self.source or "")
+
+    @property
+    def is_written(self) -> bool:
+        """Whether it is a bucket that the job may write to."""
+        return self.mode is not MountMode.COPY and "://" in (self.source or "") and not self.read_only
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -47,7 +47,7 @@ def role_variables(
     gpus = offer.gpu_count
     pin = "" if offer.cloud == "local" else job.pins.driver or driver or ""
     mounts = [
-        {"index": index, "source": mount.source, "mode": mount.mode.value}
+        {"index": index, "source": mount.source, "mode": mount.mode.value, "read_only": mount.read_only}
         for index, mount in enumerate(job.mounts)
         if mount.source and "://" in mount.source
     ]

@@ -77,7 +77,10 @@ def binds(job: Job) -> tuple[Bind, ...]:
         Bind(source=NODE_DIR / "outputs", target=OUTPUTS),
         Bind(source=SECRET_DIR / "scripts", target="/trainrig", read_only=True),
     )
-    theirs = (Bind(source=mount_source(i), target=container_path(m.target)) for i, m in enumerate(job.mounts))
+    theirs = (
+        Bind(source=mount_source(i), target=container_path(m.target), read_only=m.read_only)
+        for i, m in enumerate(job.mounts)
+    )
     by_target = {b.target: b for b in (*ours, *theirs)}
     return tuple(sorted(by_target.values(), key=lambda b: b.target.count("/")))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ UNLABELLED = {
     "aws_route",
     "aws_route_table_association",
     "aws_iam_role_policy",
+    "google_artifact_registry_repository_iam_member",
     "google_compute_firewall",
     "google_compute_network",
     "google_compute_resource_policy",
@@ -39,12 +41,26 @@ _SOURCES = {
     "azurerm_network_security_rule": ("source_address_prefix", "source_address_prefixes"),
 }
 # Grants on a project or an account, and those that take away what others have.
-_TOO_MUCH = {"google_project_iam_member", "google_storage_bucket_iam_binding", "aws_iam_role_policy_attachment"}
+_TOO_MUCH = {
+    "google_project_iam_member",
+    "google_storage_bucket_iam_binding",
+    "google_artifact_registry_repository_iam_binding",
+    "aws_iam_role_policy_attachment",
+}
 _ROLES = {
     "roles/storage.objectUser",
     "roles/storage.objectViewer",
     "Storage Blob Data Contributor",
     "Storage Blob Data Reader",
+}
+# They read the images of one registry or repository, and know no smaller place.
+_IMAGE_ROLES = {"roles/artifactregistry.reader", "AcrPull"}
+_LOGIN = ["ecr:GetAuthorizationToken"]  # IAM knows it with no resource, and it opens nothing by itself
+_WHOLE_BUCKET = re.compile(r"arn:[a-z-]+:s3:::([^/]+)/\*")
+_ROLE_IN = {
+    "google_storage_bucket_iam_member": "role",
+    "google_artifact_registry_repository_iam_member": "role",
+    "azurerm_role_assignment": "role_definition_name",
 }
 _AZURE_LONGEST_SCHEDULE_SECONDS = 86_400
 Broken = tuple[str, str]  # address, what is wrong
@@ -165,10 +181,14 @@ def wide_rights(resources: Resources, _expected: Expected) -> Iterator[Broken]:
             yield r.address, "it grants rights on a whole account or project, or takes away those of others"
         for statement in _statements(_get(r, "policy")):
             actions, targets = (_many(statement.get(key)) for key in ("Action", "Resource"))
-            if any("*" in action for action in actions) or "*" in targets:
+            if any("*" in action for action in actions) or ("*" in targets and actions != _LOGIN):
                 yield r.address, f"it allows {', '.join(actions)} on {', '.join(targets)}"
-        role = _get(r, "role" if r.type == "google_storage_bucket_iam_member" else "role_definition_name")
-        if role is not None and (role not in _ROLES or not _get(r, "condition")):
+            for bucket in (found[1] for target in targets if (found := _WHOLE_BUCKET.fullmatch(target))):
+                yield r.address, f"it allows {', '.join(actions)} on all of {bucket}"
+        role = _get(r, _ROLE_IN[r.type]) if r.type in _ROLE_IN else None
+        if role is None or role in _IMAGE_ROLES:
+            continue
+        if role not in _ROLES or not _get(r, "condition"):
             yield r.address, f"it grants {role}{'' if _get(r, 'condition') else ' without a condition'}"
 
 
@@ -202,7 +222,11 @@ _RULES: Mapping[str, tuple[str, frozenset[str], Callable[[Resources, Expected], 
         _ALL,
         open_ingress,
     ),
-    "rights": ("no `*` in what the nodes may do, and no right beyond a place in a bucket", _ALL, wide_rights),
+    "rights": (
+        "no `*` in what the nodes may do, and no right beyond a place in a bucket and their own image",
+        _ALL,
+        wide_rights,
+    ),
     "encryption": ("every disk is encrypted", _ALL, unencrypted),
     "metadata": ("credentials of a node need a token (IMDSv2)", frozenset({"aws"}), old_metadata_service),
     "lease": ("each node ends with the lease by itself", _ALL, without_end),

@@ -31,8 +31,10 @@ class RigRequest:
     ssh_public_key: str
     ssh_ingress_cidrs: tuple[str, ...]
     lease_seconds: int
-    checkpoint_prefix: str | None = None  # "s3://bucket/trainrig/RUN_ID/"; the only place that the node may write
+    checkpoint_prefix: str | None = None  # "s3://bucket/trainrig/RUN_ID/": the run's own place, where a node may write
+    read_write_urls: tuple[str, ...] = ()  # buckets that the job works on
     read_only_urls: tuple[str, ...] = ()
+    container: str | None = None  # the image, where a node pulls it by its own identity
     existing_network: Mapping[str, str] = field(default_factory=dict)  # the cloud's own ids; empty: make one
     reservation: str | None = None
     account: Mapping[str, str] = field(default_factory=dict)  # of the environment: profile, project, subscription, ...

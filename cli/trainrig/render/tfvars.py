@@ -41,6 +41,7 @@ def wishes(request: RigRequest) -> dict[str, Any]:
     """Inputs that only some jobs need; a module without one of them cannot serve such a job."""
     values: dict[str, Any] = {
         "checkpoint_prefix": request.checkpoint_prefix,
+        "read_write_urls": list(request.read_write_urls),
         "read_only_urls": list(request.read_only_urls),
         "existing_network": dict(request.existing_network),
         "reservation": request.reservation,

@@ -39,6 +39,8 @@ def _data(job: Job, request: RigRequest) -> Iterator[tuple[str, str]]:
         yield f"mount {mount.target}", f"{_place(mount.source or mount.name or 'a new bucket')} ({mount.mode.value})"
     if request.checkpoint_prefix:
         yield "may write to", request.checkpoint_prefix
+    if request.read_write_urls:
+        yield "may also write to", ", ".join(request.read_write_urls)
     for name, path in sorted(job.outputs.items()):
         yield f"output {name}", path
 

@@ -28,7 +28,10 @@ _SAID: Mapping[State, str] = {
 _LEASE_OVER = "**expired**: its lease is over; unless that was extended, nothing is left"
 _FOLLOWS = {REST, "Values", "Files"}  # from what stands before them in a comparison
 _GIVEN = "Given"  # the values of a root that decide by themselves, also where no provider was asked for rights
-_DECIDE = {"ssh_ingress_cidrs", "checkpoint_prefix", "read_only_urls", "lease_seconds"}
+_DECIDE = {
+    *("ssh_ingress_cidrs", "checkpoint_prefix", "read_write_urls", "read_only_urls", "lease_seconds"),
+    *("ecr_repository_arn", "artifact_repository", "container_registry", "registry_resource_group"),
+}
 _APPROVAL = "Once approved, "
 _CUT = "> **Cut: this text cannot be approved.** The whole plan is in the run's summary and artefacts."
 _MARKER = re.compile(r"^<!-- trainrig (\{.*\}) -->$", re.MULTILINE)

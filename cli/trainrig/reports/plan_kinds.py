@@ -19,7 +19,7 @@ _NETWORK = re.compile(
 )
 # What decides about a resource of these groups; everything else is in plan.json.
 _TELLING = (
-    *("policy", "assume_role_policy", "role", "role_definition_name", "member", "scope"),
+    *("policy", "assume_role_policy", "role", "role_definition_name", "member", "scope", "bucket", "repository"),
     *("cidr_ipv4", "cidr_ipv6", "from_port", "to_port", "ip_protocol", "source_ranges", "allow", "direction"),
     *("source_address_prefix", "source_address_prefixes", "destination_port_range", "destination_cidr_block"),
     *("cidr_block", "ip_cidr_range", "address_space"),

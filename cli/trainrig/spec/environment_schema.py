@@ -40,6 +40,11 @@ ACCOUNTS: Final = {
         keys=(
             Key(name="project", form=STRING, meaning="The project"),
             Key(name="impersonate_service_account", form=STRING, meaning="A service account to act as"),
+            Key(
+                name="registry_project",
+                form=STRING,
+                meaning="Another project with images in Artifact Registry: the nodes may read a job's repository there",
+            ),
             Key(name="endpoint", form=STRING, meaning="Another base address of its APIs"),
         ),
     ),
@@ -50,6 +55,12 @@ ACCOUNTS: Final = {
             Key(name="tenant", form=STRING, meaning="The tenant's id"),
             Key(name="client_id", form=STRING, meaning="The identity of workload or managed identity"),
             Key(name="storage_resource_group", form=STRING, meaning="Resource group of the checkpoint store"),
+            Key(
+                name="registry_resource_group",
+                form=STRING,
+                meaning="Resource group of the container registry that holds images, or its full id in another "
+                "subscription: the nodes get AcrPull there",
+            ),
             Key(name="encryption_at_host", form=SETTING, meaning="`true`: disks and caches, encrypted on the host too"),
             Key(name="endpoint", form=STRING, meaning="Another base address of its APIs"),
             Key(name="retail_prices", form=STRING, meaning="Another address of the price list"),

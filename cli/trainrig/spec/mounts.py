@@ -76,7 +76,11 @@ BUCKET: Final = Table(
             form=one_of("MOUNT", "COPY", "MOUNT_CACHED"),
             meaning="`MOUNT` (default) is the bucket itself, `MOUNT_CACHED` goes through a cache, `COPY` copies first",
         ),
-        Key(name="type", form=one_of(*_TYPES), meaning="SkyPilot's presets of `MOUNT_CACHED`"),
+        Key(
+            name="type",
+            form=one_of(*_TYPES),
+            meaning="SkyPilot's presets of `MOUNT_CACHED`; with `_RO` the nodes get no right to write",
+        ),
         Key(name="persistent", form=BOOLEAN, meaning="`false`: the bucket is deleted when the run ends"),
         Key(
             name="size", form=DATA_SIZE, meaning="How much data it is; moving it is priced from this", origin="trainrig"
@@ -133,6 +137,7 @@ def read_bucket(target: str, node: Map, problems: list[Problem]) -> Mount:
         target=target,
         source=source,
         mode=mode,
+        read_only=(values.get("type") or "").endswith("_RO"),
         name=name,
         store=values.get("store") or _store_of(source),
         persistent=values.get("persistent", True),

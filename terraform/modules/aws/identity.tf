@@ -1,5 +1,5 @@
-# What a node may do in the account: write its run's checkpoints, read its inputs. It cannot end itself through the API and
-# needs no right to: a shutdown terminates it.
+# What a node may do in the account: write its run's checkpoints and the buckets that the job works on, read its inputs and
+# its image. It cannot end itself through the API and needs no right to: a shutdown terminates it.
 
 resource "aws_iam_role" "node" {
   count = local.has_identity ? 1 : 0
@@ -28,7 +28,7 @@ resource "aws_iam_role_policy" "node" {
 
   policy = jsonencode({
     Version   = "2012-10-17"
-    Statement = concat(local.write_statements, local.read_statements, local.key_statements)
+    Statement = concat(local.write_statements, local.read_statements, local.image_statements, local.key_statements)
   })
 }
 
@@ -47,39 +47,58 @@ locals {
   partition = startswith(var.region, "us-gov-") ? "aws-us-gov" : startswith(var.region, "cn-") ? "aws-cn" : "aws"
   s3        = "arn:${local.partition}:s3:::"
 
+  # Below a folder, or in all of a bucket that the job works on as a whole.
   write_statements = flatten([
-    for store in local.checkpoints : [
+    for i, place in local.writes : [
       {
-        Sid      = "Checkpoints"
+        Sid      = "Write${i}"
         Effect   = "Allow"
         Action   = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts"]
-        Resource = ["${local.s3}${store.bucket}/${store.key}/*"]
+        Resource = ["${local.s3}${join("/", compact([place.bucket, place.key]))}/*"]
       },
       {
-        Sid       = "ListCheckpoints"
+        Sid       = "ListWrite${i}"
         Effect    = "Allow"
         Action    = ["s3:ListBucket"]
-        Resource  = ["${local.s3}${store.bucket}"]
-        Condition = { StringLike = { "s3:prefix" = ["${store.key}/*"] } }
+        Resource  = ["${local.s3}${place.bucket}"]
+        Condition = { StringLike = { "s3:prefix" = [place.key == "" ? "*" : "${place.key}/*"] } }
       },
     ]
   ])
 
   # An input's URL may name a bucket, a folder or one object.
   read_statements = flatten([
-    for i, input in local.inputs : [
+    for i, place in local.reads : [
       {
-        Sid      = "Input${i}"
+        Sid      = "Read${i}"
         Effect   = "Allow"
         Action   = ["s3:GetObject"]
-        Resource = [for key in input.key == "" ? ["*"] : [input.key, "${input.key}/*"] : "${local.s3}${input.bucket}/${key}"]
+        Resource = [for key in place.key == "" ? ["*"] : [place.key, "${place.key}/*"] : "${local.s3}${place.bucket}/${key}"]
       },
       {
-        Sid       = "ListInput${i}"
+        Sid       = "ListRead${i}"
         Effect    = "Allow"
         Action    = ["s3:ListBucket"]
-        Resource  = ["${local.s3}${input.bucket}"]
-        Condition = { StringLike = { "s3:prefix" = input.key == "" ? ["*"] : ["${input.key}", "${input.key}/*"] } }
+        Resource  = ["${local.s3}${place.bucket}"]
+        Condition = { StringLike = { "s3:prefix" = place.key == "" ? ["*"] : ["${place.key}", "${place.key}/*"] } }
+      },
+    ]
+  ])
+
+  # The login is of the caller's own account, and IAM knows it with no resource. It opens nothing by itself.
+  image_statements = flatten([
+    for arn in compact([var.ecr_repository_arn]) : [
+      {
+        Sid      = "ImageLogin"
+        Effect   = "Allow"
+        Action   = ["ecr:GetAuthorizationToken"]
+        Resource = ["*"]
+      },
+      {
+        Sid      = "Image"
+        Effect   = "Allow"
+        Action   = ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"]
+        Resource = [arn]
       },
     ]
   ])

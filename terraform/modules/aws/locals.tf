@@ -43,7 +43,7 @@ locals {
 
   # "s3://bucket/a/b/" -> {bucket = "bucket", key = "a/b"}; URLs of other clouds give no rights here.
   s3_url       = "^s3://(?P<bucket>[^/]+)/?(?P<key>.*?)/?$"
-  checkpoints  = [for url in compact([var.checkpoint_prefix]) : regex(local.s3_url, url) if startswith(url, "s3://")]
-  inputs       = [for url in var.read_only_urls : regex(local.s3_url, url) if startswith(url, "s3://")]
-  has_identity = length(local.checkpoints) + length(local.inputs) > 0
+  writes       = [for url in concat(compact([var.checkpoint_prefix]), var.read_write_urls) : regex(local.s3_url, url) if startswith(url, "s3://")]
+  reads        = [for url in var.read_only_urls : regex(local.s3_url, url) if startswith(url, "s3://")]
+  has_identity = length(local.writes) + length(local.reads) > 0 || var.ecr_repository_arn != null
 }

@@ -181,7 +181,7 @@ variable "cloud_init" {
 }
 
 variable "checkpoint_prefix" {
-  description = "URL of the only place that a node may write, such as s3://bucket/run/. Another cloud's URL gives no rights here."
+  description = "URL of the run's own place, where a node may write, such as s3://bucket/run/. Another cloud's URL gives no rights here."
   type        = string
   default     = null
 
@@ -189,6 +189,18 @@ variable "checkpoint_prefix" {
     # It goes into policies and conditions: no quote may end a string there, no $ or * may start something.
     condition     = var.checkpoint_prefix == null || can(regex("^[a-z0-9]+://[\\w.-]+/[\\w!.@=+:,~/-]*[\\w!.@=+:,~-]/?$", var.checkpoint_prefix))
     error_message = "checkpoint_prefix must be scheme://bucket/prefix/ with a prefix, and without wildcards, quotes or spaces."
+  }
+}
+
+variable "read_write_urls" {
+  description = "URLs that a node may read and write, such as s3://bucket/data/. Those of other clouds give no rights here."
+  type        = list(string)
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for url in var.read_write_urls : can(regex("^[a-z0-9]+://[\\w.-]+(/[\\w !.@=+:,~/-]*)?$", url))])
+    error_message = "read_write_urls must be scheme://bucket/prefix/ without wildcards or quotes."
   }
 }
 
@@ -234,5 +246,16 @@ variable "checkpoint_kms_key_arn" {
   validation {
     condition     = var.checkpoint_kms_key_arn == null || can(regex("^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[a-zA-Z0-9-]+$", var.checkpoint_kms_key_arn))
     error_message = "checkpoint_kms_key_arn must be the ARN of one key."
+  }
+}
+
+variable "ecr_repository_arn" {
+  description = "The ECR repository that holds the container, of this account or another; null: no right on any."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.ecr_repository_arn == null || can(regex("^arn:aws[a-z-]*:ecr:[a-z0-9-]+:[0-9]{12}:repository/[a-z0-9][a-z0-9._/-]*$", var.ecr_repository_arn))
+    error_message = "ecr_repository_arn must be the ARN of one repository."
   }
 }

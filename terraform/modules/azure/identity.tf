@@ -1,4 +1,5 @@
-# What a node may do in the subscription: write its run's checkpoints, read its inputs.
+# What a node may do in the subscription: write its run's checkpoints and the containers that the job works on, read its inputs
+# and its image.
 
 resource "azurerm_user_assigned_identity" "node" {
   count = local.has_identity ? 1 : 0
@@ -15,21 +16,25 @@ locals {
   # The rig's own subscription, read off its group: no data source, and so no call at plan time.
   subscription = split("/", azurerm_resource_group.rig.id)[2]
   containers   = "/subscriptions/${local.subscription}/resourceGroups/${coalesce(var.storage_resource_group, "-")}/providers/Microsoft.Storage/storageAccounts"
+
+  registry_group = coalesce(var.registry_resource_group, "-")
+  registries     = "${startswith(local.registry_group, "/") ? "" : "/subscriptions/${local.subscription}/resourceGroups/"}${local.registry_group}/providers/Microsoft.ContainerRegistry/registries"
 }
 
-resource "azurerm_role_assignment" "checkpoints" {
-  for_each = { for i, store in local.checkpoints : tostring(i) => store }
+resource "azurerm_role_assignment" "writes" {
+  for_each = { for i, place in local.writes : tostring(i) => place }
 
   scope                            = "${local.containers}/${each.value.account}/blobServices/default/containers/${each.value.container}"
   role_definition_name             = "Storage Blob Data Contributor"
   principal_id                     = azurerm_user_assigned_identity.node[0].principal_id
   principal_type                   = "ServicePrincipal"
   skip_service_principal_aad_check = true # a new identity is not everywhere at once
-  description                      = "Only the checkpoints of this run"
+  description                      = "Only what this run writes"
 
-  # A blob is judged by its path, a listing by the prefix that it asks for.
-  condition_version = "2.0"
-  condition         = <<-EOT
+  # A blob is judged by its path, a listing by the prefix that it asks for. None for a container that the job works on as a
+  # whole.
+  condition_version = each.value.key == "" ? null : "2.0"
+  condition         = each.value.key == "" ? null : <<-EOT
     ((!(ActionMatches{'${local.blobs}/read'} AND NOT SubOperationMatches{'Blob.List'})
       AND !(ActionMatches{'${local.blobs}/write'}) AND !(ActionMatches{'${local.blobs}/add/action'})
       AND !(ActionMatches{'${local.blobs}/move/action'}) AND !(ActionMatches{'${local.blobs}/delete'}))
@@ -39,8 +44,8 @@ resource "azurerm_role_assignment" "checkpoints" {
   EOT
 }
 
-resource "azurerm_role_assignment" "inputs" {
-  for_each = { for i, input in local.inputs : tostring(i) => input }
+resource "azurerm_role_assignment" "reads" {
+  for_each = { for i, place in local.reads : tostring(i) => place }
 
   scope                            = "${local.containers}/${each.value.account}/blobServices/default/containers/${each.value.container}"
   role_definition_name             = "Storage Blob Data Reader"
@@ -59,4 +64,16 @@ resource "azurerm_role_assignment" "inputs" {
      OR @Request[${local.blobs}:prefix] StringEquals '${each.value.key}'
      OR @Request[${local.blobs}:prefix] StringStartsWith '${each.value.key}/')
   EOT
+}
+
+# Azure's role for reading a registry is on all of it.
+resource "azurerm_role_assignment" "image" {
+  count = var.container_registry == null ? 0 : 1
+
+  scope                            = "${local.registries}/${var.container_registry}"
+  role_definition_name             = "AcrPull"
+  principal_id                     = azurerm_user_assigned_identity.node[0].principal_id
+  principal_type                   = "ServicePrincipal"
+  skip_service_principal_aad_check = true
+  description                      = "The container of this run"
 }

@@ -24,9 +24,8 @@ locals {
   cloud_lease = var.lease_seconds <= 86400
 
   # "az://account/container/a/b/" -> {account, container, key = "a/b"}; URLs of other clouds give no rights here.
-  az_url      = "^az://(?P<account>[^/]+)/(?P<container>[^/]+)/?(?P<key>.*?)/?$"
-  checkpoints = [for url in compact([var.checkpoint_prefix]) : regex(local.az_url, url) if startswith(url, "az://")]
-  inputs      = [for url in var.read_only_urls : regex(local.az_url, url) if startswith(url, "az://")]
-
-  has_identity = length(local.checkpoints) + length(local.inputs) > 0
+  az_url       = "^az://(?P<account>[^/]+)/(?P<container>[^/]+)/?(?P<key>.*?)/?$"
+  writes       = [for url in concat(compact([var.checkpoint_prefix]), var.read_write_urls) : regex(local.az_url, url) if startswith(url, "az://")]
+  reads        = [for url in var.read_only_urls : regex(local.az_url, url) if startswith(url, "az://")]
+  has_identity = length(local.writes) + length(local.reads) > 0 || var.container_registry != null
 }

@@ -101,7 +101,12 @@ resource "azurerm_linux_virtual_machine" "node" {
     ignore_changes = [custom_data, source_image_reference, admin_ssh_key]
   }
 
-  depends_on = [azurerm_network_interface_security_group_association.node, azurerm_role_assignment.checkpoints, azurerm_role_assignment.inputs]
+  depends_on = [
+    azurerm_network_interface_security_group_association.node,
+    azurerm_role_assignment.writes,
+    azurerm_role_assignment.reads,
+    azurerm_role_assignment.image,
+  ]
 }
 
 # The lease, enforced by the cloud. The node's own timer only powers the machine off, and Azure bills a machine that is

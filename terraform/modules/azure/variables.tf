@@ -177,7 +177,7 @@ variable "cloud_init" {
 }
 
 variable "checkpoint_prefix" {
-  description = "URL of the only place that a node may write, such as s3://bucket/run/. Another cloud's URL gives no rights here."
+  description = "URL of the run's own place, where a node may write, such as s3://bucket/run/. Another cloud's URL gives no rights here."
   type        = string
   default     = null
 
@@ -189,6 +189,25 @@ variable "checkpoint_prefix" {
   validation {
     condition     = !startswith(coalesce(var.checkpoint_prefix, "-"), "az://") || (can(regex("^az://[^/]+/[^/]+/.+$", var.checkpoint_prefix)) && var.storage_resource_group != null)
     error_message = "checkpoint_prefix on Azure must be az://account/container/prefix/, and needs storage_resource_group."
+  }
+}
+
+variable "read_write_urls" {
+  description = "URLs that a node may read and write, such as s3://bucket/data/. Those of other clouds give no rights here."
+  type        = list(string)
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for url in var.read_write_urls : can(regex("^[a-z0-9]+://[\\w.-]+(/[\\w !.@=+:,~/-]*)?$", url))])
+    error_message = "read_write_urls must be scheme://bucket/prefix/ without wildcards or quotes."
+  }
+  validation {
+    condition = alltrue([
+      for url in var.read_write_urls :
+      !startswith(url, "az://") || (can(regex("^az://[^/]+/[^/]+", url)) && var.storage_resource_group != null)
+    ])
+    error_message = "read_write_urls on Azure must be az://account/container/prefix/, and need storage_resource_group."
   }
 }
 
@@ -228,7 +247,7 @@ variable "existing_network" {
 }
 
 variable "storage_resource_group" {
-  description = "The resource group of the storage accounts in checkpoint_prefix and read_only_urls, in the rig's own subscription."
+  description = "The resource group of the storage accounts in checkpoint_prefix, read_write_urls and read_only_urls, in the rig's own subscription."
   type        = string
   default     = null
 }
@@ -238,4 +257,30 @@ variable "encryption_at_host" {
   type        = bool
   default     = false
   nullable    = false
+}
+
+variable "container_registry" {
+  description = "The name of the container registry that holds the container; null: no right on any."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.container_registry == null || can(regex("^[a-zA-Z0-9]{5,50}$", var.container_registry))
+    error_message = "container_registry must be the name of a registry, 5 to 50 letters and digits."
+  }
+  validation {
+    condition     = var.container_registry == null || var.registry_resource_group != null
+    error_message = "container_registry needs registry_resource_group."
+  }
+}
+
+variable "registry_resource_group" {
+  description = "The resource group of container_registry: its name in the rig's own subscription, or /subscriptions/ID/resourceGroups/NAME."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.registry_resource_group == null || can(regex("^(/subscriptions/[0-9a-f-]{36}/resourceGroups/)?[\\w.()-]{1,90}$", var.registry_resource_group))
+    error_message = "registry_resource_group must be a group's name, or /subscriptions/ID/resourceGroups/NAME."
+  }
 }

@@ -1,5 +1,5 @@
-# What a node may do in the project: write its run's checkpoints, read its inputs. Members, never bindings or policies:
-# those would take away what others have.
+# What a node may do in the project: write its run's checkpoints and the buckets that the job works on, read its inputs and
+# its image. Members, never bindings or policies: those would take away what others have.
 
 resource "google_service_account" "node" {
   count = local.has_identity ? 1 : 0
@@ -10,25 +10,29 @@ resource "google_service_account" "node" {
 }
 
 # An object is judged by its name, a listing by the prefix that it asks for.
-resource "google_storage_bucket_iam_member" "checkpoints" {
-  for_each = { for i, store in local.checkpoints : tostring(i) => store }
+resource "google_storage_bucket_iam_member" "writes" {
+  for_each = { for i, place in local.writes : tostring(i) => place }
 
   bucket = each.value.bucket
   role   = "roles/storage.objectUser"
   member = google_service_account.node[0].member
 
-  condition {
-    title       = var.rig.id
-    description = "Only the checkpoints of this run"
-    expression = join(" || ", [
-      "resource.name.startsWith('projects/_/buckets/${each.value.bucket}/objects/${each.value.key}/')",
-      "api.getAttribute('storage.googleapis.com/objectListPrefix', '').startsWith('${each.value.key}/')",
-    ])
+  # None for a bucket that the job works on as a whole.
+  dynamic "condition" {
+    for_each = compact([each.value.key])
+    content {
+      title       = var.rig.id
+      description = "Only what this run writes"
+      expression = join(" || ", [
+        "resource.name.startsWith('projects/_/buckets/${each.value.bucket}/objects/${condition.value}/')",
+        "api.getAttribute('storage.googleapis.com/objectListPrefix', '').startsWith('${condition.value}/')",
+      ])
+    }
   }
 }
 
-resource "google_storage_bucket_iam_member" "inputs" {
-  for_each = { for i, input in local.inputs : tostring(i) => input }
+resource "google_storage_bucket_iam_member" "reads" {
+  for_each = { for i, place in local.reads : tostring(i) => place }
 
   bucket = each.value.bucket
   role   = "roles/storage.objectViewer"
@@ -48,4 +52,15 @@ resource "google_storage_bucket_iam_member" "inputs" {
       ])
     }
   }
+}
+
+# The repository is the limit: whoever may read one may read all of its images.
+resource "google_artifact_registry_repository_iam_member" "image" {
+  count = var.artifact_repository == null ? 0 : 1
+
+  project    = var.artifact_repository.project
+  location   = var.artifact_repository.location
+  repository = var.artifact_repository.name
+  role       = "roles/artifactregistry.reader"
+  member     = google_service_account.node[0].member
 }

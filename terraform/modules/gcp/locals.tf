@@ -44,7 +44,7 @@ locals {
 
   # "gs://bucket/a/b/" -> {bucket = "bucket", key = "a/b"}; URLs of other clouds give no rights here.
   gs_url       = "^gs://(?P<bucket>[^/]+)/?(?P<key>.*?)/?$"
-  checkpoints  = [for url in compact([var.checkpoint_prefix]) : regex(local.gs_url, url) if startswith(url, "gs://")]
-  inputs       = [for url in var.read_only_urls : regex(local.gs_url, url) if startswith(url, "gs://")]
-  has_identity = length(local.checkpoints) + length(local.inputs) > 0
+  writes       = [for url in concat(compact([var.checkpoint_prefix]), var.read_write_urls) : regex(local.gs_url, url) if startswith(url, "gs://")]
+  reads        = [for url in var.read_only_urls : regex(local.gs_url, url) if startswith(url, "gs://")]
+  has_identity = length(local.writes) + length(local.reads) > 0 || var.artifact_repository != null
 }

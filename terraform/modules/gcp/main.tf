@@ -157,5 +157,9 @@ resource "google_compute_instance" "node" {
     ]
   }
 
-  depends_on = [google_storage_bucket_iam_member.checkpoints, google_storage_bucket_iam_member.inputs]
+  depends_on = [
+    google_storage_bucket_iam_member.writes,
+    google_storage_bucket_iam_member.reads,
+    google_artifact_registry_repository_iam_member.image,
+  ]
 }

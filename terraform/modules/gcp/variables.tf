@@ -181,7 +181,7 @@ variable "cloud_init" {
 }
 
 variable "checkpoint_prefix" {
-  description = "URL of the only place that a node may write, such as s3://bucket/run/. Another cloud's URL gives no rights here."
+  description = "URL of the run's own place, where a node may write, such as s3://bucket/run/. Another cloud's URL gives no rights here."
   type        = string
   default     = null
 
@@ -189,6 +189,18 @@ variable "checkpoint_prefix" {
     # It goes into policies and conditions: no quote may end a string there, no $ or * may start something.
     condition     = var.checkpoint_prefix == null || can(regex("^[a-z0-9]+://[\\w.-]+/[\\w!.@=+:,~/-]*[\\w!.@=+:,~-]/?$", var.checkpoint_prefix))
     error_message = "checkpoint_prefix must be scheme://bucket/prefix/ with a prefix, and without wildcards, quotes or spaces."
+  }
+}
+
+variable "read_write_urls" {
+  description = "URLs that a node may read and write, such as s3://bucket/data/. Those of other clouds give no rights here."
+  type        = list(string)
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for url in var.read_write_urls : can(regex("^[a-z0-9]+://[\\w.-]+(/[\\w !.@=+:,~/-]*)?$", url))])
+    error_message = "read_write_urls must be scheme://bucket/prefix/ without wildcards or quotes."
   }
 }
 
@@ -236,4 +248,15 @@ variable "local_ssd" {
   type        = bool
   default     = true
   nullable    = false
+}
+
+variable "artifact_repository" {
+  description = "The repository of Artifact Registry that holds the container; null: no right on any."
+  type        = object({ project = string, location = string, name = string })
+  default     = null
+
+  validation {
+    condition     = var.artifact_repository == null || can(regex("^[a-z][a-z0-9.:-]*$", var.artifact_repository.project))
+    error_message = "artifact_repository.project must be a project's id."
+  }
 }

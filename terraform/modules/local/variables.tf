@@ -136,6 +136,12 @@ variable "checkpoint_prefix" {
   default     = null
 }
 
+variable "read_write_urls" {
+  description = "Not used, as `checkpoint_prefix`."
+  type        = list(string)
+  default     = []
+}
+
 variable "read_only_urls" {
   description = "Not used, as `checkpoint_prefix`."
   type        = list(string)

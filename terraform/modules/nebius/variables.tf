@@ -182,6 +182,13 @@ variable "checkpoint_prefix" {
   default     = null
 }
 
+variable "read_write_urls" {
+  description = "Give no rights here, as `checkpoint_prefix`."
+  type        = list(string)
+  default     = []
+  nullable    = false
+}
+
 variable "read_only_urls" {
   description = "Give no rights here, as `checkpoint_prefix`."
   type        = list(string)

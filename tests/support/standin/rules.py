@@ -30,6 +30,7 @@ FORCE_NEW = {
     "google_compute_subnetwork": ("name", "network", "region"),
     "google_compute_resource_policy": ("name", "region", "group_placement_policy"),
     "google_service_account": ("account_id",),
+    "google_artifact_registry_repository_iam_member": ("project", "location", "repository", "role", "member"),
     "google_storage_bucket_iam_member": ("bucket", "role", "member", "condition"),
     "azurerm_linux_virtual_machine": (
         *("name", "location", "resource_group_name", "priority", "eviction_policy", "admin_username", "admin_ssh_key"),

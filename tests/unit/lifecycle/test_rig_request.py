@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from support import rigs
 from trainrig.errors import Unplaceable
-from trainrig.lifecycle.rig_request import rig_request
+from trainrig.lifecycle.rig_request import image_gap, rig_request
 from trainrig.model.environment import CloudPolicy, Environment
-from trainrig.model.job import Checkpoints, Job, Mount, ResourceOption
+from trainrig.model.job import Checkpoints, Job, Mount, MountMode, ResourceOption
 from trainrig.render.request import RigRequest
 
 
@@ -36,6 +38,35 @@ def test_a_node_may_write_below_its_runs_prefix_and_read_the_declared_buckets() 
     assert request.read_only_urls == ("s3://data/set",)
     assert (request.disk_gb, request.reservation) == (500, "cr-1")
     assert request.existing_network == {"vpc": "vpc-1"}
+
+
+def test_what_is_mounted_may_be_written_unless_the_job_says_that_it_only_reads() -> None:
+    mounted = [
+        ("s3://results/a/", MountMode.MOUNT, False),
+        ("https://team.blob.core.windows.net/sets/b", MountMode.MOUNT_CACHED, False),
+        ("s3://data/c", MountMode.MOUNT_CACHED, True),
+        ("s3://data/d", MountMode.COPY, False),
+        ("s3://results/a", MountMode.COPY, False),  # also read by itself: the right to write has it
+        ("hf://team/model", MountMode.COPY, False),
+        ("./here", MountMode.MOUNT, False),
+    ]
+    mounts = tuple(
+        Mount(target=f"/{i}", source=source, mode=mode, read_only=read_only)
+        for i, (source, mode, read_only) in enumerate(mounted)
+    )
+    job = Job(name="a", options=(ResourceOption(),), mounts=mounts, inputs={"s3://data/e": Decimal(3)})
+    request = make(job)
+    assert request.read_write_urls == ("az://team/sets/b", "s3://results/a")
+    assert request.read_only_urls == ("s3://data/c", "s3://data/d", "s3://data/e")
+    elsewhere = make(replace(job, s3_endpoint="https://minio.example"))
+    assert (elsewhere.read_write_urls, elsewhere.read_only_urls) == (("az://team/sets/b",), ())
+
+
+def test_a_node_pulls_by_its_own_identity_where_the_job_has_no_login() -> None:
+    job = Job(name="a", options=(ResourceOption(),), image="123456789012.dkr.ecr.us-east-1.amazonaws.com/train:1")
+    assert make(job).container == job.image
+    assert image_gap(make(job)) == ""
+    assert make(replace(job, secrets={"SKYPILOT_DOCKER_USERNAME": "env:DOCKER_USER"})).container is None
 
 
 def test_a_jobs_network_comes_before_the_environments() -> None:

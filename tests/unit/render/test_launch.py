@@ -35,9 +35,9 @@ def test_a_jobs_own_options_come_after_ours_and_before_the_image() -> None:
 
 
 def test_a_mount_of_the_job_replaces_ours_at_the_same_path() -> None:
-    job = a_job(mounts=(Mount(target="/outputs", source="./mine"),))
+    job = a_job(mounts=(Mount(target="/outputs", source="./mine", read_only=True),))
     targets = [b for b in launch.binds(job) if b.target == "/outputs"]
-    assert [str(b.source) for b in targets] == ["/srv/trainrig/mounts/0"]
+    assert [(str(b.source), b.read_only) for b in targets] == [("/srv/trainrig/mounts/0", True)]
 
 
 def test_outer_paths_are_bound_before_the_paths_inside_them() -> None:

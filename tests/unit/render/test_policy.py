@@ -53,8 +53,38 @@ def test_azures_word_for_everybody_is_the_internet() -> None:
 
 
 def test_what_is_broken_is_named() -> None:
-    policy = '{"Statement": {"Effect": "Allow", "Action": "s3:*", "Resource": ["arn:aws:s3:::a/*"]}}'
+    policy = '{"Statement": {"Effect": "Allow", "Action": "s3:*", "Resource": ["arn:aws:s3:::a/b/*"]}}'
     address = "module.rig.aws_iam_role_policy.node[0]"
-    assert broken(address, policy=policy) == [("policy_rights", "it allows s3:* on arn:aws:s3:::a/*")]
+    assert broken(address, policy=policy) == [("policy_rights", "it allows s3:* on arn:aws:s3:::a/b/*")]
     assert broken(address, policy=policy.replace("Allow", "Deny")) == []
     assert broken("module.rig.aws_vpc.rig[0]", tags={}) == [("policy_labels", "it lacks the labels managed-by")]
+
+
+@pytest.mark.parametrize(
+    ("actions", "target", "fine"),
+    [
+        ('["ecr:GetAuthorizationToken"]', "*", True),
+        ('["ecr:GetAuthorizationToken", "ecr:BatchGetImage"]', "*", False),
+        ('["ecr:*"]', "arn:aws:ecr:us-east-1:123456789012:repository/a", False),
+        ('["s3:PutObject"]', "arn:aws:s3:::results/finetune/*", True),
+        ('["s3:PutObject"]', "arn:aws:s3:::results/*", False),
+    ],
+)
+def test_a_right_on_aws_names_a_place_and_only_the_login_to_a_registry_has_none(
+    actions: str, target: str, fine: bool
+) -> None:
+    policy = f'{{"Statement": [{{"Effect": "Allow", "Action": {actions}, "Resource": ["{target}"]}}]}}'
+    assert (broken("module.rig.aws_iam_role_policy.node[0]", policy=policy) == []) is fine
+
+
+@pytest.mark.parametrize(
+    ("address", "role", "fine"),
+    [
+        ("google_artifact_registry_repository_iam_member.image[0]", "roles/artifactregistry.reader", True),
+        ("google_artifact_registry_repository_iam_member.image[0]", "roles/artifactregistry.writer", False),
+        ("google_artifact_registry_repository_iam_binding.image[0]", "roles/artifactregistry.reader", False),
+        ("google_storage_bucket_iam_member.writes[0]", "roles/storage.objectUser", False),
+    ],
+)
+def test_an_image_may_be_read_and_nothing_else_without_a_condition(address: str, role: str, fine: bool) -> None:
+    assert (broken(f"module.rig.{address}", role=role) == []) is fine

@@ -72,3 +72,23 @@ def test_a_listing_of_the_hub_goes_on_where_its_header_says(data: ModuleType) ->
 def test_what_a_server_refuses_is_said_with_its_address(data: ModuleType, tmp_path: Path) -> None:
     with served(tmp_path, "127.0.0.1") as url, pytest.raises(SystemExit, match=f"{url}/none: File not found"):
         data.download(f"{url}/none", str(tmp_path / "0"))
+
+
+@pytest.mark.parametrize(
+    ("why", "uptime", "asked"),
+    [
+        (["rcat: AccessDenied: not now", ""], 60, 2),
+        (["rcat: 403 This request is not authorized"], 300, 1),
+        (["rcat: NoSuchBucket: it is not there"], 60, 1),
+        ([""], 60, 1),
+    ],
+)
+def test_a_refusal_is_believed_of_a_node_that_is_not_young(
+    data: ModuleType, monkeypatch: pytest.MonkeyPatch, why: list[str], uptime: float, asked: int
+) -> None:
+    answers = iter(why)
+    monkeypatch.setattr(data, "refusal", lambda _url: next(answers))
+    monkeypatch.setattr(data, "uptime", lambda: uptime)
+    monkeypatch.setattr(data.time, "sleep", lambda _seconds: None)
+    assert data.refusal_in_time("s3://bucket/runs") == why[asked - 1]
+    assert list(answers) == []

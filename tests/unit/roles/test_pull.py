@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import importlib.util
+import io
 import json
 import subprocess
 import sys
@@ -178,3 +179,30 @@ def test_a_node_without_an_identity_tries_without_a_login_and_says_so(
     login, why = pull.login_of("team.azurecr.io/train:1", None)
     assert login is None
     assert why == "; the node's own identity gives no login there: timed out"
+
+
+@pytest.mark.parametrize(
+    ("image", "given", "complaint", "uptime", "asked"),
+    [
+        ("team.azurecr.io/train:1", "", "denied: requested access", 60, 2),
+        ("team.azurecr.io/train:1", "", "denied: requested access", 300, 1),
+        ("team.azurecr.io/train:1", "", "manifest unknown", 60, 1),
+        ("team.azurecr.io/train:1", '{"server": "x", "user": "u", "password": "p"}', "denied", 60, 1),
+        ("ghcr.io/team/train:1", "", "denied", 60, 1),
+    ],
+)
+def test_a_young_node_asks_the_registry_of_its_cloud_again(
+    pull: ModuleType, monkeypatch: pytest.MonkeyPatch, image: str, given: str, complaint: str, uptime: float, asked: int
+) -> None:
+    """Its right was granted with it, and may not be known everywhere yet."""
+    answers = iter([complaint, ""])
+    monkeypatch.setattr(pull, "pull", lambda _image, _given: next(answers))
+    monkeypatch.setattr(pull, "uptime", lambda: uptime)
+    monkeypatch.setattr(pull.time, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(pull.sys, "stdin", io.StringIO(given))
+    if asked == 1:
+        with pytest.raises(SystemExit, match=complaint):
+            pull.main(image)
+    else:
+        pull.main(image)
+    assert len(list(answers)) == 2 - asked

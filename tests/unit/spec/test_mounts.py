@@ -37,7 +37,7 @@ file_mounts:
             region="us-central1",
         ),
         Mount(target="/c", source="./local", name="c", store="azure", mode=MountMode.MOUNT_CACHED, persistent=False),
-        Mount(target="/d", source="s3://d", store="s3", mode=MountMode.MOUNT_CACHED),
+        Mount(target="/d", source="s3://d", store="s3", mode=MountMode.MOUNT_CACHED, read_only=True),
     )
 
 

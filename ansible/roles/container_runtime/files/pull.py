@@ -26,6 +26,8 @@ METADATA = "http://169.254.169.254"
 GOOGLE = "http://metadata.google.internal"
 HUB = "https://index.docker.io/v1/"
 ECR = re.compile(r"[0-9]{12}\.dkr\.ecr(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?")
+REFUSED = re.compile(r"denied|unauthorized|forbidden|\b40[13]\b", re.IGNORECASE)
+YOUNG_SECONDS = 300  # since the node booted
 AZURE_USER = "00000000-0000-0000-0000-000000000000"  # what a refresh token of the registry logs in as
 
 
@@ -100,11 +102,23 @@ def own_login(server):
     """The login that the node's identity gives; None where the registry belongs to no cloud."""
     if found := ECR.fullmatch(server):
         return ecr(server, found[1])
-    if server == "gcr.io" or server.endswith(("-docker.pkg.dev", ".gcr.io")):
+    if is_google(server):
         return artifact_registry()
-    if server.endswith(".azurecr.io"):
+    if is_azure(server):
         return azure(server)
     return None
+
+
+def is_google(server):
+    return server == "gcr.io" or server.endswith(("-docker.pkg.dev", ".gcr.io"))
+
+
+def is_azure(server):
+    return server.endswith(".azurecr.io")
+
+
+def is_clouds(server):
+    return bool(ECR.fullmatch(server)) or is_google(server) or is_azure(server)
 
 
 def login_of(image, given):
@@ -122,7 +136,22 @@ def login_of(image, given):
 
 def main(image):
     text = "" if sys.stdin.isatty() else sys.stdin.read()
-    login, why = login_of(image, json.loads(text) if text.strip() else None)
+    given = json.loads(text) if text.strip() else None
+    while complaint := pull(image, given):
+        # The node's identity was made with it, and a cloud takes minutes to tell all of its own servers of a right.
+        if given or not REFUSED.search(complaint) or not is_clouds(registry_of(image)) or uptime() >= YOUNG_SECONDS:
+            raise SystemExit(complaint)
+        time.sleep(10)
+
+
+def uptime():
+    with open("/proc/uptime") as f:
+        return float(f.read().split()[0])
+
+
+def pull(image, given):
+    """What went wrong, in words; empty: the node has the image."""
+    login, why = login_of(image, given)
     os.makedirs(RUN, exist_ok=True)
     folder = tempfile.mkdtemp(prefix="docker-", dir=RUN)  # tmpfs, and root's alone
     try:
@@ -135,8 +164,7 @@ def main(image):
         done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
     finally:
         shutil.rmtree(folder)
-    if done.returncode:
-        raise SystemExit((done.stderr.strip() or f"docker pull exited with {done.returncode}") + why)
+    return (done.stderr.strip() or f"docker pull exited with {done.returncode}") + why if done.returncode else ""
 
 
 if __name__ == "__main__":

@@ -26,6 +26,8 @@ MOUNTS = "/srv/trainrig/mounts"
 FUSE = "/dev/fuse"
 CACHE = "/srv/trainrig/.rclone"
 AZURE = ".blob.core.windows.net"
+REFUSED = re.compile(r"denied|forbidden|\b403\b", re.IGNORECASE)
+YOUNG_SECONDS = 300  # since the node booted
 
 
 def settings():
@@ -158,6 +160,19 @@ def refusal(url):
     return ""
 
 
+def refusal_in_time(url):
+    """As `refusal`, but a young node asks again: its identity was made with it, and a cloud takes minutes to tell all
+    of its own servers of a right."""
+    while (why := refusal(url)) and REFUSED.search(why) and uptime() < YOUNG_SECONDS:
+        time.sleep(5)
+    return why
+
+
+def uptime():
+    with open("/proc/uptime") as f:
+        return float(f.read().split()[0])
+
+
 def up(index, *words):
     unit = f"trainrig-mount@{index}.service"
     source = mount_of(index)["source"]
@@ -189,8 +204,10 @@ def mount(index):
     # MOUNT: a file is in the bucket when it is closed. MOUNT_CACHED: a little later, see flush.
     cached = here["mode"] == "MOUNT_CACHED"
     words += ["--vfs-cache-mode=full"] if cached else ["--vfs-cache-mode=writes", "--vfs-write-back=0s"]
+    if here.get("read_only"):
+        words.append("--read-only")
     # What is written is cached first: without this, a write that the store refuses would be lost without a word.
-    if why := refusal(here["source"]):
+    elif why := refusal_in_time(here["source"]):
         print(f"read-only, this node may not write to {here['source']}: {why}", flush=True)
         words.append("--read-only")
     command = rclone(*words, f"--cache-dir={CACHE}")
@@ -222,7 +239,7 @@ def flush(seconds):
 
 
 def check(url):
-    if why := refusal(url):
+    if why := refusal_in_time(url):
         raise SystemExit(why)
 
 

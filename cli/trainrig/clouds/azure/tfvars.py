@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from trainrig.clouds.azure import image_rights
 from trainrig.render.request import RigRequest
 
 ACCOUNT = ("subscription", "tenant", "client_id")
@@ -15,4 +16,4 @@ def tfvars(request: RigRequest) -> dict[str, Any]:
         own["storage_resource_group"] = request.account["storage_resource_group"]
     if "encryption_at_host" in request.account:
         own["encryption_at_host"] = request.account["encryption_at_host"] == "true"
-    return own
+    return own | (image_rights.variables(request.container, request.account) if request.container else {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from trainrig.clouds.gcp import image_rights
 from trainrig.render.request import RigRequest
 
 ACCOUNT = ("project", "impersonate_service_account")
@@ -26,4 +27,4 @@ def tfvars(request: RigRequest) -> dict[str, Any]:
     }
     if offer.instance_type.startswith("n1-") and offer.gpu in ATTACHABLE:
         own["accelerator"] = {"type": ATTACHABLE[offer.gpu], "count": offer.gpu_count}
-    return own
+    return own | (image_rights.variables(request.container, request.account) if request.container else {})

@@ -235,3 +235,70 @@ run "no_wildcard_widens_a_right" {
   }
   expect_failures = [var.read_only_urls]
 }
+
+run "nothing_to_reach_needs_no_identity" {
+  command = plan
+  variables {
+    read_write_urls = ["gs://bucket/results"]
+  }
+  assert {
+    condition     = length(aws_iam_role.node) == 0 && length(aws_iam_instance_profile.node) == 0
+    error_message = "a role for buckets of another cloud"
+  }
+}
+
+run "rights_are_exactly_these" {
+  command = plan
+  variables {
+    checkpoint_prefix  = "s3://ckpt/runs/abcd2345/"
+    read_write_urls    = ["s3://results/finetune", "s3://scratch"]
+    read_only_urls     = ["s3://data/imagenet/"]
+    ecr_repository_arn = "arn:aws:ecr:eu-west-1:210987654321:repository/team/train"
+  }
+  assert {
+    condition = {
+      for s in jsondecode(aws_iam_role_policy.node[0].policy).Statement :
+      s.Sid => "${join(" ", [for action in s.Action : split(":", action)[1]])} on ${join(" ", s.Resource)}"
+      } == {
+      Write0     = "GetObject PutObject DeleteObject AbortMultipartUpload ListMultipartUploadParts on arn:aws:s3:::ckpt/runs/abcd2345/*"
+      ListWrite0 = "ListBucket on arn:aws:s3:::ckpt"
+      Write1     = "GetObject PutObject DeleteObject AbortMultipartUpload ListMultipartUploadParts on arn:aws:s3:::results/finetune/*"
+      ListWrite1 = "ListBucket on arn:aws:s3:::results"
+      Write2     = "GetObject PutObject DeleteObject AbortMultipartUpload ListMultipartUploadParts on arn:aws:s3:::scratch/*"
+      ListWrite2 = "ListBucket on arn:aws:s3:::scratch"
+      Read0      = "GetObject on arn:aws:s3:::data/imagenet arn:aws:s3:::data/imagenet/*"
+      ListRead0  = "ListBucket on arn:aws:s3:::data"
+      ImageLogin = "GetAuthorizationToken on *"
+      Image      = "BatchCheckLayerAvailability BatchGetImage GetDownloadUrlForLayer on arn:aws:ecr:eu-west-1:210987654321:repository/team/train"
+    }
+    error_message = "write where the job writes, read where it reads, and the image"
+  }
+  assert {
+    condition = {
+      for s in jsondecode(aws_iam_role_policy.node[0].policy).Statement :
+      s.Sid => s.Condition.StringLike["s3:prefix"] if can(s.Condition.StringLike)
+      } == {
+      ListWrite0 = ["runs/abcd2345/*"]
+      ListWrite1 = ["finetune/*"]
+      ListWrite2 = ["*"]
+      ListRead0  = ["imagenet", "imagenet/*"]
+    }
+    error_message = "a listing sees no more than the objects"
+  }
+}
+
+run "no_wildcard_widens_a_right_to_write" {
+  command = plan
+  variables {
+    read_write_urls = ["s3://bucket/*"]
+  }
+  expect_failures = [var.read_write_urls]
+}
+
+run "a_right_on_all_repositories_is_refused" {
+  command = plan
+  variables {
+    ecr_repository_arn = "arn:aws:ecr:eu-west-1:210987654321:repository/*"
+  }
+  expect_failures = [var.ecr_repository_arn]
+}

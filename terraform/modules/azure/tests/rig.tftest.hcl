@@ -205,3 +205,67 @@ run "no_wildcard_widens_a_right" {
   }
   expect_failures = [var.read_only_urls]
 }
+
+run "nothing_to_reach_needs_no_identity" {
+  command = plan
+  variables {
+    read_write_urls = ["s3://bucket/results"]
+  }
+  assert {
+    condition     = length(azurerm_user_assigned_identity.node) == 0
+    error_message = "an identity for buckets of another cloud"
+  }
+}
+
+run "rights_are_exactly_these" {
+  variables {
+    checkpoint_prefix       = "az://ckpt/runs/team/abcd2345/"
+    read_write_urls         = ["az://data/results/finetune", "az://data/scratch"]
+    read_only_urls          = ["az://data/sets/imagenet/"]
+    storage_resource_group  = "storage"
+    container_registry      = "teamimages"
+    registry_resource_group = "images"
+  }
+  assert {
+    condition = { for a in concat(values(azurerm_role_assignment.writes), values(azurerm_role_assignment.reads), azurerm_role_assignment.image) : trimprefix(a.scope, "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/") => a.role_definition_name } == {
+      "storage/providers/Microsoft.Storage/storageAccounts/ckpt/blobServices/default/containers/runs"    = "Storage Blob Data Contributor"
+      "storage/providers/Microsoft.Storage/storageAccounts/data/blobServices/default/containers/results" = "Storage Blob Data Contributor"
+      "storage/providers/Microsoft.Storage/storageAccounts/data/blobServices/default/containers/scratch" = "Storage Blob Data Contributor"
+      "storage/providers/Microsoft.Storage/storageAccounts/data/blobServices/default/containers/sets"    = "Storage Blob Data Reader"
+      "images/providers/Microsoft.ContainerRegistry/registries/teamimages"                               = "AcrPull"
+    }
+    error_message = "write where the job writes, read where it reads, and the image's registry"
+  }
+  assert {
+    condition     = [for a in azurerm_role_assignment.writes : try(regexall("StringStartsWith '([^']*)'", a.condition)[0][0], "")] == ["team/abcd2345/", "finetune/", ""]
+    error_message = "below a folder where the URL has one"
+  }
+}
+
+run "a_registry_may_lie_in_another_subscription" {
+  variables {
+    container_registry      = "teamimages"
+    registry_resource_group = "/subscriptions/11111111-1111-1111-1111-111111111111/resourceGroups/images"
+  }
+  assert {
+    condition     = azurerm_role_assignment.image[0].scope == "/subscriptions/11111111-1111-1111-1111-111111111111/resourceGroups/images/providers/Microsoft.ContainerRegistry/registries/teamimages"
+    error_message = "the group says in which"
+  }
+}
+
+run "a_registry_needs_its_group" {
+  command = plan
+  variables {
+    container_registry = "teamimages"
+  }
+  expect_failures = [var.container_registry]
+}
+
+run "no_wildcard_widens_a_right_to_write" {
+  command = plan
+  variables {
+    read_write_urls        = ["az://account/container/*"]
+    storage_resource_group = "data"
+  }
+  expect_failures = [var.read_write_urls]
+}

@@ -233,3 +233,58 @@ run "no_wildcard_widens_a_right" {
   }
   expect_failures = [var.read_only_urls]
 }
+
+run "nothing_to_reach_needs_no_identity" {
+  command = plan
+  variables {
+    read_write_urls = ["s3://bucket/results"]
+  }
+  assert {
+    condition     = length(google_service_account.node) == 0
+    error_message = "an account for buckets of another cloud"
+  }
+}
+
+run "rights_are_exactly_these" {
+  command = plan
+  variables {
+    checkpoint_prefix   = "gs://ckpt/runs/abcd2345/"
+    read_write_urls     = ["gs://results/finetune", "gs://scratch"]
+    read_only_urls      = ["gs://data/imagenet/"]
+    artifact_repository = { project = "shared-images", location = "europe", name = "team" }
+  }
+  assert {
+    condition = [for m in google_storage_bucket_iam_member.writes : "${m.bucket} ${m.role} ${join("", m.condition[*].expression)}"] == [
+      "ckpt roles/storage.objectUser resource.name.startsWith('projects/_/buckets/ckpt/objects/runs/abcd2345/') || api.getAttribute('storage.googleapis.com/objectListPrefix', '').startsWith('runs/abcd2345/')",
+      "results roles/storage.objectUser resource.name.startsWith('projects/_/buckets/results/objects/finetune/') || api.getAttribute('storage.googleapis.com/objectListPrefix', '').startsWith('finetune/')",
+      "scratch roles/storage.objectUser ",
+    ]
+    error_message = "write where the job writes"
+  }
+  assert {
+    condition     = [for m in google_storage_bucket_iam_member.reads : "${m.bucket} ${m.role}"] == ["data roles/storage.objectViewer"]
+    error_message = "read where it reads"
+  }
+  assert {
+    condition = [for m in google_artifact_registry_repository_iam_member.image : "${m.project}/${m.location}/${m.repository} ${m.role}"] == [
+      "shared-images/europe/team roles/artifactregistry.reader",
+    ]
+    error_message = "and the image's repository"
+  }
+}
+
+run "no_wildcard_widens_a_right_to_write" {
+  command = plan
+  variables {
+    read_write_urls = ["gs://bucket/*"]
+  }
+  expect_failures = [var.read_write_urls]
+}
+
+run "a_repository_lies_in_one_project" {
+  command = plan
+  variables {
+    artifact_repository = { project = "projects/shared", location = "europe", name = "team" }
+  }
+  expect_failures = [var.artifact_repository]
+}

@@ -50,10 +50,12 @@ module "rig" {
   lease_seconds          = var.lease_seconds
   cloud_init             = var.cloud_init
   checkpoint_prefix      = var.checkpoint_prefix
+  read_write_urls        = var.read_write_urls
   read_only_urls         = var.read_only_urls
   existing_network       = var.existing_network
   permissions_boundary   = var.permissions_boundary
   checkpoint_kms_key_arn = var.checkpoint_kms_key_arn
+  ecr_repository_arn     = var.ecr_repository_arn
 }
 
 output "nodes" {

@@ -46,24 +46,27 @@ provider "azurerm" {
 module "rig" {
   source = "./module"
 
-  rig                    = var.rig
-  nodes                  = var.nodes
-  region                 = var.region
-  zone                   = var.zone
-  instance_type          = var.instance_type
-  market                 = var.market
-  reservation            = var.reservation
-  disk_gb                = var.disk_gb
-  image                  = var.image
-  ssh_public_key         = var.ssh_public_key
-  ssh_ingress_cidrs      = var.ssh_ingress_cidrs
-  lease_seconds          = var.lease_seconds
-  cloud_init             = var.cloud_init
-  checkpoint_prefix      = var.checkpoint_prefix
-  read_only_urls         = var.read_only_urls
-  existing_network       = var.existing_network
-  storage_resource_group = var.storage_resource_group
-  encryption_at_host     = var.encryption_at_host
+  rig                     = var.rig
+  nodes                   = var.nodes
+  region                  = var.region
+  zone                    = var.zone
+  instance_type           = var.instance_type
+  market                  = var.market
+  reservation             = var.reservation
+  disk_gb                 = var.disk_gb
+  image                   = var.image
+  ssh_public_key          = var.ssh_public_key
+  ssh_ingress_cidrs       = var.ssh_ingress_cidrs
+  lease_seconds           = var.lease_seconds
+  cloud_init              = var.cloud_init
+  checkpoint_prefix       = var.checkpoint_prefix
+  read_write_urls         = var.read_write_urls
+  read_only_urls          = var.read_only_urls
+  existing_network        = var.existing_network
+  storage_resource_group  = var.storage_resource_group
+  encryption_at_host      = var.encryption_at_host
+  container_registry      = var.container_registry
+  registry_resource_group = var.registry_resource_group
 }
 
 output "nodes" {

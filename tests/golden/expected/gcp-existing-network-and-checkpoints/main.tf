@@ -28,24 +28,26 @@ provider "google" {
 module "rig" {
   source = "./module"
 
-  rig               = var.rig
-  nodes             = var.nodes
-  region            = var.region
-  zone              = var.zone
-  instance_type     = var.instance_type
-  market            = var.market
-  reservation       = var.reservation
-  disk_gb           = var.disk_gb
-  image             = var.image
-  ssh_public_key    = var.ssh_public_key
-  ssh_ingress_cidrs = var.ssh_ingress_cidrs
-  lease_seconds     = var.lease_seconds
-  cloud_init        = var.cloud_init
-  checkpoint_prefix = var.checkpoint_prefix
-  read_only_urls    = var.read_only_urls
-  existing_network  = var.existing_network
-  accelerator       = var.accelerator
-  local_ssd         = var.local_ssd
+  rig                 = var.rig
+  nodes               = var.nodes
+  region              = var.region
+  zone                = var.zone
+  instance_type       = var.instance_type
+  market              = var.market
+  reservation         = var.reservation
+  disk_gb             = var.disk_gb
+  image               = var.image
+  ssh_public_key      = var.ssh_public_key
+  ssh_ingress_cidrs   = var.ssh_ingress_cidrs
+  lease_seconds       = var.lease_seconds
+  cloud_init          = var.cloud_init
+  checkpoint_prefix   = var.checkpoint_prefix
+  read_write_urls     = var.read_write_urls
+  read_only_urls      = var.read_only_urls
+  existing_network    = var.existing_network
+  accelerator         = var.accelerator
+  local_ssd           = var.local_ssd
+  artifact_repository = var.artifact_repository
 }
 
 output "nodes" {

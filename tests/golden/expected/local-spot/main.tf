@@ -20,6 +20,7 @@ module "rig" {
   lease_seconds     = var.lease_seconds
   existing_network  = var.existing_network
   checkpoint_prefix = var.checkpoint_prefix
+  read_write_urls   = var.read_write_urls
   read_only_urls    = var.read_only_urls
 }
 

@@ -38,6 +38,7 @@ module "rig" {
   lease_seconds     = var.lease_seconds
   cloud_init        = var.cloud_init
   checkpoint_prefix = var.checkpoint_prefix
+  read_write_urls   = var.read_write_urls
   read_only_urls    = var.read_only_urls
   existing_network  = var.existing_network
   project           = var.project
