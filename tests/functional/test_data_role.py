@@ -80,8 +80,10 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
             Mount(target="/words", source=f"{url}/words.txt"),
             Mount(target="/work", source="s3://work", mode=MountMode.MOUNT),
             Mount(target="/late", source="s3://work/late", mode=MountMode.MOUNT_CACHED),
+            Mount(target="/seen", source="s3://data/set", mode=MountMode.MOUNT_CACHED, read_only=True),
         )
-        run = "cat /data/a.txt /one /words /work/old.txt; echo new > /work/new.txt; echo later > /late/new.txt"
+        run = """cat /data/a.txt /one /words /work/old.txt /seen/a.txt
+            echo new > /work/new.txt; echo later > /late/new.txt; ! touch /seen/x"""
         job = a_job(run=run, mounts=mounts, s3_endpoint=store)
         ssh = configure(rig, job, OFFER, booted, image, silent, secrets=KEYS)
         roles = tmp_path_factory.mktemp("roles") / "ansible"
@@ -136,6 +138,11 @@ def test_a_node_that_may_only_read_has_the_bucket_read_only(bench: Bench) -> Non
         )
         assert "may not write to s3://work" in bench.sh("journalctl -u trainrig-mount@3 -o cat --no-pager")
     bench.converge(bench.job)
+
+
+def test_a_bucket_that_the_job_only_reads_is_not_tried_for_more(bench: Bench) -> None:
+    assert "Read-only file system" in bench.sh("touch /srv/trainrig/mounts/5/x 2>&1 || true")
+    assert "may not write" not in bench.sh("journalctl -u trainrig-mount@5 -o cat --no-pager")
 
 
 @pytest.mark.parametrize(
