@@ -27,7 +27,7 @@ LIMIT_MB, LIMIT_CORE = 2.0, 0.10
 SECONDS = 30
 TICKS = os.sysconf("SC_CLK_TCK")
 SSH = """#!/bin/sh
-case "$*" in *job-poll*) echo '{"active":"active","notice":null,"heartbeat":null}' ;; esac
+case "$*" in *job-poll*) echo '{"active":"active","notice":null,"heartbeat":null,"checkpoints":"1 0"}' ;; esac
 """
 
 

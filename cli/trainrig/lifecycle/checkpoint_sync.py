@@ -1,7 +1,8 @@
 """Brings the checkpoints of a running job over the rig's own SSH, and commits them to the run's store.
 
 A checkpoint counts once it is committed; one that the job is still writing changes under the copy, is noticed by its
-checksums, and is taken in the next round.
+checksums, and is taken in the next round. Whoever watches the job says when its nodes have something new: a round costs
+several processes here, and one worker watches many jobs that write once an hour.
 """
 
 from __future__ import annotations
@@ -65,8 +66,9 @@ class CheckpointSync:
         minutes = wanted.interval_minutes
         self._pause = PAUSE_SECONDS if minutes is None else min(PAUSE_SECONDS, float(minutes) * 60)
         self._observe = observe
-        self._wake = threading.Event()
-        self._stopped = False
+        self._stopped = threading.Event()
+        self._news = threading.Event()  # there may be something that no round has copied
+        self._marks: dict[int, str] = {}  # rank -> what its node had when it was last looked at
         self._round_lock = threading.Lock()
         self._thread = threading.Thread(target=self._loop, name=f"checkpoints-{run_id}", daemon=True)
         self.committed = 0  # by this object, not by earlier generations
@@ -78,9 +80,16 @@ class CheckpointSync:
 
     def stop(self) -> None:
         """No more rounds; waits for the one that runs."""
-        self._stopped = True
-        self._wake.set()
+        self._stopped.set()
+        self._news.set()
         self._thread.join()
+
+    def looked_at(self, rank: int, mark: str | None) -> None:
+        """What a node's checkpoints look like; another mark than before asks for a round, and so does None."""
+        if mark is None or self._marks.get(rank) != mark:
+            if mark is not None:
+                self._marks[rank] = mark
+            self._news.set()
 
     def commit_now(self) -> bool:
         """One round, now, by the caller: after a save signal, or when the job has ended. True: something was new.
@@ -127,16 +136,18 @@ class CheckpointSync:
 
     def _loop(self) -> None:
         failed = 0  # rounds in a row; said once, not every round of an outage
-        while not self._stopped:
+        while self._news.wait() and not self._stopped.is_set():
+            self._news.clear()  # before the copy: what is written meanwhile is for the next round
             began = time.monotonic()
             try:
                 self.commit_now()
                 failed = 0
             except (CommandFailed, StoreFailed) as error:
                 failed += 1
+                self._news.set()
                 if failed == (1 if isinstance(error, StoreFailed) else PATIENT_ROUNDS):
                     self._observe(Progress(phase="run", message=f"no checkpoint is safe now: {error.message}"))
             except RigBusy as error:
                 self._observe(Progress(phase="run", message=error.message))
                 return
-            self._wake.wait(max(self._pause, PAUSE_PER_ROUND * (time.monotonic() - began)))
+            self._stopped.wait(max(self._pause, PAUSE_PER_ROUND * (time.monotonic() - began)))

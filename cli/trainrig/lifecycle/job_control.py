@@ -104,6 +104,7 @@ def follow(
     cursors: Mapping[int, str] | None = None,
     heed_notice: bool = True,
     on_beat: Callable[[int, Mapping[str, Any]], None] = lambda _rank, _beat: None,
+    on_checkpoints: Callable[[int, str | None], None] = lambda _rank, _mark: None,
 ) -> JobEnd:
     """Emits every log line once, as LogLine, until the job has ended on all nodes or a node is lost.
 
@@ -115,13 +116,15 @@ def follow(
         on_tick: called once a round; False stops the following, and the verdict is `stopped`.
         cursors: rank -> journal cursor to go on from.
         on_beat: hears each rank's heartbeat of the last minute (roles/agent says what is in it); from several threads.
+        on_checkpoints: hears each rank's mark of what is in its checkpoint directory, equal while nothing is written
+            there, None from a node that gives none; from several threads.
         heed_notice: whether a cloud's notice ends the following; a job that ended well by then has.
     """
     watches = [_Watch(node=node, cursor=(cursors or {}).get(node.rank, "")) for node in ssh.nodes]
     by_rank = {w.node.rank: w for w in watches}
     pause = FIRST_PAUSE_SECONDS
     while True:
-        full = ssh.each(lambda node: _poll(ssh, by_rank[node.rank], observe, on_beat))
+        full = ssh.each(lambda node: _poll(ssh, by_rank[node.rank], observe, on_beat, on_checkpoints))
         ends = tuple(w.end for w in watches if w.end)
         lost = _lost(watches, lost_seconds, gone)
         unknown = tuple(e.rank for e in ends if e.exit_code is None)
@@ -180,7 +183,13 @@ def send_signal(ssh: Ssh, name: str, *, without: Collection[int] = ()) -> None:
     ssh.each(lambda node: node.rank in without or ssh.run(node, words, check=False).ok)
 
 
-def _poll(ssh: Ssh, watch: _Watch, observe: Observer, on_beat: Callable[[int, Mapping[str, Any]], None]) -> bool:
+def _poll(
+    ssh: Ssh,
+    watch: _Watch,
+    observe: Observer,
+    on_beat: Callable[[int, Mapping[str, Any]], None],
+    on_checkpoints: Callable[[int, str | None], None],
+) -> bool:
     """Takes the node's news; True when there is more to read at once."""
     if watch.end:
         return False
@@ -202,6 +211,7 @@ def _poll(ssh: Ssh, watch: _Watch, observe: Observer, on_beat: Callable[[int, Ma
     watch.end = _end(watch.node.rank, state)
     if state.get("heartbeat"):
         on_beat(watch.node.rank, state["heartbeat"])
+    on_checkpoints(watch.node.rank, state.get("checkpoints"))
     if state.get("notice") and not watch.noticed:
         watch.noticed = True
         observe(Progress(phase="run", message="the cloud is about to take this node back", node=watch.node.name))

@@ -93,9 +93,9 @@ def client() -> Iterator[DBOSClient]:
 
 
 @contextmanager
-def own_queue(executor: str) -> Iterator[None]:
+def own_queue(executor: str, *, poll_seconds: float = POLL_SECONDS) -> Iterator[None]:
     """The executor's queue, for as long as its process takes from it."""
-    DBOS.register_queue(executor, polling_interval_sec=POLL_SECONDS, on_conflict="always_update")
+    DBOS.register_queue(executor, polling_interval_sec=poll_seconds, on_conflict="always_update")
     try:
         yield
     finally:

@@ -108,7 +108,15 @@ def watch(
             stop = stop or guard()
         return stop is None
 
-    end = job_control.follow(ssh, signs, on_tick=tick, gone=hooks.gone, cursors=cursors, on_beat=signs.beat)
+    end = job_control.follow(
+        ssh,
+        signs,
+        on_tick=tick,
+        gone=hooks.gone,
+        cursors=cursors,
+        on_beat=signs.beat,
+        on_checkpoints=sync.looked_at,
+    )
     match end.verdict:
         case "succeeded":
             return Watched(kind="done", exit_code=0)

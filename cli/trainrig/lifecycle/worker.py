@@ -8,6 +8,7 @@ the queue. Dead is who holds no lock any more, which the kernel sees to, at kill
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import os
 import shutil
@@ -66,7 +67,7 @@ class Worker:
             _asked_to_leave(leave, self.say),
             locks.hold(own, "worker"),
             run_engine.launched(executor),
-            run_engine.own_queue(executor),
+            run_engine.own_queue(executor, poll_seconds=LOOK_SECONDS),
             run_workflow.serving(lambda run_id: self._opened(run_id, leave), self._ended),
         ):
             waiting = queue.waiting(self.home)
@@ -142,10 +143,11 @@ class Worker:
 
     def _bring_back(self, waiting: str) -> None:
         """What dead processes were at waits again; first in line, since the order is when a run was first queued."""
+        lives = functools.cache(self._lives)  # for this look: one holder has many runs
         for workflow in _active():
             # Taken and not begun, it has its taker's queue; begun, its taker's name.
             holder = workflow.queue_name if workflow.status == "ENQUEUED" else workflow.executor_id
-            if holder == waiting or (_is_worker(holder) and self._lives(holder)):
+            if holder == waiting or (_is_worker(holder) and lives(holder)):
                 continue
             rig = self._rig(workflow.workflow_id)
             if rig is None:

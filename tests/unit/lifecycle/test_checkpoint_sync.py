@@ -6,6 +6,7 @@ import errno
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
+from queue import Queue
 from typing import cast
 
 import pytest
@@ -25,9 +26,9 @@ AWAY = StoreFailed("the store does not answer")
 NOTHING_NEW = None
 
 
-def said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rounds: Sequence[Exception | None]) -> list[str]:
-    """What is said while the rounds end so, one after the other."""
-    events: list[Event] = []
+@pytest.fixture
+def sync(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CheckpointSync:
+    monkeypatch.setattr(checkpoint_sync, "PAUSE_PER_ROUND", 0)
     sync = CheckpointSync(
         Ssh(rig=tmp_path, nodes=(a_node(),)),
         cast("CheckpointStore", None),  # no round gets as far
@@ -35,20 +36,29 @@ def said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rounds: Sequence[Excep
         run_id="abcd2345",
         generation=1,
         checkpoints=None,
-        observe=events.append,
+        observe=silent,
     )
+    sync._pause = 0
+    return sync
+
+
+def said(monkeypatch: pytest.MonkeyPatch, sync: CheckpointSync, rounds: Sequence[Exception | None]) -> list[str]:
+    """What is said while the rounds end so, one after the other; after one that did not fail there is something new."""
+    events: list[Event] = []
     left = list(rounds)
 
     def copied(*_: object) -> int:
         how = left.pop(0)
-        sync._stopped = not left
+        if not left:
+            sync._stopped.set()
         if how is not None:
             raise how
+        sync.looked_at(0, f"{len(left)} rounds are left")
         return 0
 
     monkeypatch.setattr(collect, "collect_checkpoints", copied)
-    monkeypatch.setattr(checkpoint_sync, "PAUSE_PER_ROUND", 0)
-    sync._pause = 0
+    monkeypatch.setattr(sync, "_observe", events.append)
+    sync.looked_at(0, "at first")
     sync.start()
     sync._thread.join()
     return [e.message for e in events if isinstance(e, Progress)]
@@ -83,18 +93,40 @@ def test_a_checkpoint_says_how_far_the_job_is_in_it(
 
 @pytest.mark.parametrize("trouble", [FULL, TORN])
 def test_copies_that_keep_failing_are_said_once(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trouble: Exception
+    monkeypatch: pytest.MonkeyPatch, sync: CheckpointSync, trouble: Exception
 ) -> None:
-    (words,) = said(monkeypatch, tmp_path, [trouble] * 5)
+    (words,) = said(monkeypatch, sync, [trouble] * 5)
     assert words == f"no checkpoint is safe now: {trouble}"
 
 
-def test_a_checkpoint_in_the_making_is_no_news(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert said(monkeypatch, tmp_path, [TORN, TORN, NOTHING_NEW, TORN, TORN]) == []
+def test_a_checkpoint_in_the_making_is_no_news(monkeypatch: pytest.MonkeyPatch, sync: CheckpointSync) -> None:
+    assert said(monkeypatch, sync, [TORN, TORN, NOTHING_NEW, TORN, TORN]) == []
 
 
 def test_a_store_that_does_not_answer_is_said_at_once_and_again_when_it_comes_back(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, sync: CheckpointSync
 ) -> None:
-    words = said(monkeypatch, tmp_path, [AWAY, AWAY, NOTHING_NEW, AWAY])
+    words = said(monkeypatch, sync, [AWAY, AWAY, NOTHING_NEW, AWAY])
     assert words == ["no checkpoint is safe now: the store does not answer"] * 2
+
+
+def test_a_job_that_writes_nothing_costs_one_round_and_what_it_writes_then_is_copied(
+    monkeypatch: pytest.MonkeyPatch, sync: CheckpointSync
+) -> None:
+    rounds: Queue[str] = Queue()
+
+    def copied(*_: object) -> int:
+        rounds.put("round")
+        return 0
+
+    monkeypatch.setattr(collect, "collect_checkpoints", copied)
+    sync.start()
+    sync.looked_at(0, "empty")
+    rounds.get(timeout=10)
+    sync.looked_at(0, "empty")
+    assert not sync._news.is_set()
+    for mark in ("a file", None):  # None: a node that was configured before nodes gave marks
+        sync.looked_at(0, mark)
+        rounds.get(timeout=10)
+    sync.stop()
+    assert rounds.empty()

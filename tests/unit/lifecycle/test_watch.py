@@ -29,6 +29,9 @@ NODES = (a_node(0), a_node(1))
 class NoSync:
     committed = 0
 
+    def looked_at(self, rank: int, mark: str | None) -> None:
+        pass
+
 
 Beat = dict[str, Any] | None
 

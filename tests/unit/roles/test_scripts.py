@@ -103,32 +103,67 @@ def test_a_container_that_never_started_is_recorded_with_dockers_code(tmp_path: 
     assert (record["exit_code"], record["oom_killed"], record["started_at"]) == (125, False, "")
 
 
+def poll(tmp_path: Path) -> str:
+    """job-poll, with all that it reads below `tmp_path`."""
+    text = render("job", "job-poll").replace("/var/lib/trainrig/job", str(tmp_path))
+    return text.replace("/run/trainrig-agent", str(tmp_path)).replace("/srv/trainrig", str(tmp_path))
+
+
+def told(tmp_path: Path, text: str, systemctl: str = "echo active") -> dict[str, Any]:
+    """What it says of a job that has no checkpoints, without their mark."""
+    document: dict[str, Any] = yaml.safe_load(run(tmp_path, text, {"systemctl": systemctl}).stdout)
+    assert document.pop("checkpoints")
+    return document
+
+
 def test_a_job_that_ends_while_it_is_asked_about_has_a_known_end(tmp_path: Path) -> None:
     """The record appears just before the unit is inactive; a poll in between must not take that for a lost job."""
-    text = render("job", "job-poll").replace("/var/lib/trainrig/job", str(tmp_path))
+    text = poll(tmp_path)
     ends = f"printf '{{\"exit_code\":0}}' > {tmp_path}/exit.json; echo inactive"
-    assert run(tmp_path, text, {"systemctl": ends}).stdout == '{"exit_code":0,"notice":null,"heartbeat":null}\n'
+    assert told(tmp_path, text, systemctl=ends) == {"exit_code": 0, "notice": None, "heartbeat": None}
 
 
 def test_an_end_is_told_with_the_notice_that_may_have_caused_it(tmp_path: Path) -> None:
-    text = render("job", "job-poll").replace("/var/lib/trainrig/job", str(tmp_path))
-    text = text.replace("/run/trainrig-agent", str(tmp_path))
+    text = poll(tmp_path)
     (tmp_path / "notice.json").write_text('{"kind": "preemption"}')
     (tmp_path / "exit.json").write_text('{"exit_code":143}\n')
-    told = run(tmp_path, text, {"systemctl": "echo failed"}).stdout
-    assert yaml.safe_load(told) == {"exit_code": 143, "notice": {"kind": "preemption"}, "heartbeat": None}
+    assert told(tmp_path, text, systemctl="echo failed") == {
+        "exit_code": 143,
+        "notice": {"kind": "preemption"},
+        "heartbeat": None,
+    }
 
 
 def test_a_heartbeat_is_told_while_it_is_fresh(tmp_path: Path) -> None:
-    text = render("job", "job-poll").replace("/var/lib/trainrig/job", str(tmp_path))
-    text = text.replace("/run/trainrig-agent", str(tmp_path))
+    text = poll(tmp_path)
     beat = tmp_path / "heartbeat.json"
     beat.write_text('{"idle_minutes": 3.5}')
-    told = yaml.safe_load(run(tmp_path, text, {"systemctl": "echo active"}).stdout)
-    assert told == {"active": "active", "notice": None, "heartbeat": {"idle_minutes": 3.5}}
+    assert told(tmp_path, text) == {"active": "active", "notice": None, "heartbeat": {"idle_minutes": 3.5}}
     old = beat.stat().st_mtime - 120
     os.utime(beat, (old, old))
-    assert yaml.safe_load(run(tmp_path, text, {"systemctl": "echo active"}).stdout)["heartbeat"] is None
+    assert told(tmp_path, text)["heartbeat"] is None
+
+
+def test_the_mark_of_the_checkpoints_changes_with_what_is_written_and_not_with_a_copy(tmp_path: Path) -> None:
+    checkpoints = tmp_path / "checkpoints"
+    checkpoints.mkdir()
+
+    def mark() -> str:
+        return str(yaml.safe_load(run(tmp_path, poll(tmp_path), {"systemctl": "echo active"}).stdout)["checkpoints"])
+
+    marks = [mark()]
+    file = checkpoints / "step-1"
+    for text in ("one", "two"):  # of the same length
+        file.write_text(text)
+        marks.append(mark())
+    assert len({*marks}) == 3
+    (tmp_path / "copy").hardlink_to(file)
+    assert mark() == marks[-1]
+    before = file.stat()
+    (checkpoints / "new").write_text("six")
+    os.utime(checkpoints / "new", ns=(before.st_atime_ns, before.st_mtime_ns))
+    (checkpoints / "new").replace(file)
+    assert mark() != marks[-1]
 
 
 def clock(tmp_path: Path, *words: str, **stubs: str) -> list[str]:
