@@ -4,6 +4,7 @@ they answer conditional writes as the real ones do, and prove nothing about perm
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -16,7 +17,7 @@ import pytest
 
 from support.buckets import BUCKETS, bucket
 from trainrig.errors import RigBusy, StoreFailed
-from trainrig.recovery.checkpoint import Manifest
+from trainrig.recovery.checkpoint import FileEntry, Manifest
 from trainrig.recovery.stores import CheckpointStore, Objects
 from trainrig.store.checkpoint_bucket import CheckpointBucket
 from trainrig.store.checkpoint_dir import CheckpointDir
@@ -85,7 +86,9 @@ def _bucket(objects: Objects, prefix: str, tmp_path: Path) -> Place:
         objects.write(key, content, expected=found[1])
 
     def key(manifest: Manifest, path: str) -> str:
-        return f"{prefix}/files/{manifest.files[path].sha256}"
+        entry = manifest.files[path]
+        assert isinstance(entry, FileEntry)
+        return f"{prefix}/files/{entry.sha256}"
 
     def tear(manifest: Manifest) -> None:
         (name,) = objects.names(f"{prefix}/manifests/{manifest.id}-")
@@ -146,6 +149,35 @@ def test_another_process_resumes_from_what_was_committed_last(place: Place, sour
     assert (newest.manifest, skipped) == (second, [])
     found = {p.relative_to(newest.files).as_posix(): p.read_text() for p in newest.files.rglob("*") if p.is_file()}
     assert found == {"rank-0/model.bin": "b", "rank-0/sub/opt.bin": "o"}
+
+
+def test_links_and_times_come_back_since_jobs_find_their_newest_file_by_them(place: Place, source: Path) -> None:
+    """`last.ckpt` is a link to many trainers, and others take what `getmtime` says is newest."""
+    rank = source / "rank-0"
+    os.utime(rank / "model.bin", ns=(1_700_000_000_123_456_789,) * 2)
+    os.utime(rank / "sub" / "opt.bin", ns=(1_600_000_000_000_000_000,) * 2)
+    (rank / "last").symlink_to("model.bin")
+    (rank / "sub" / "away").symlink_to("/checkpoints/of another time")
+    store = begun(place)
+    commit(store, source)
+    other = place.open()
+    for _ in range(2):  # the second time it is there already
+        newest, skipped = other.newest()
+        assert newest is not None
+        assert skipped == []
+        found = newest.files / "rank-0"
+        assert (found / "last").readlink() == Path("model.bin")
+        assert (found / "sub" / "away").readlink() == Path("/checkpoints/of another time")
+        assert (found / "model.bin").stat().st_mtime_ns == 1_700_000_000_123_456_789
+        assert (found / "sub" / "opt.bin").stat().st_mtime_ns == 1_600_000_000_000_000_000
+    assert commit(store, source) is None
+    (rank / "last").unlink()
+    (rank / "last").symlink_to("sub/opt.bin")
+    second = commit(store, source)
+    assert second is not None
+    newest, _ = other.newest()
+    assert newest is not None
+    assert (newest.files / "rank-0" / "last").read_text() == "o"
 
 
 def test_nothing_new_is_no_commit(place: Place, source: Path, tmp_path: Path) -> None:

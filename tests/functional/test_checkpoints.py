@@ -21,11 +21,12 @@ name: halves
 checkpoints: {path: /checkpoints, interval: 1s}
 outputs: {metrics: /outputs/metrics.json}
 run: |
-  if [ -f /checkpoints/half ]; then
-    echo "{\\"first_half\\": \\"$(cat /checkpoints/half)\\"}" >/outputs/metrics.json
+  if [ -f /checkpoints/last ]; then
+    echo "{\\"first_half\\": \\"$(cat /checkpoints/last)\\"}" >/outputs/metrics.json
     exit 0
   fi
   echo "of $TRAINRIG_RUN_ID" >/checkpoints/.new && mv /checkpoints/.new /checkpoints/half
+  ln -s half /checkpoints/last
   exit 3
 """
 

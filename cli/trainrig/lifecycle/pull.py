@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from trainrig.lifecycle import collect, results
 from trainrig.lifecycle.run_context import RunContext, load
 from trainrig.model.events import Observer
 from trainrig.store.journal import AttemptState
+from trainrig.tools import rsync
 from trainrig.tools import ssh as ssh_tool
 
 
@@ -35,7 +35,7 @@ def pull(name_or_run_id: str, out: Path, observe: Observer) -> Pulled:
     checkpoint, skipped = run.checkpoints.newest()
     paths = list(found.values())
     if checkpoint is not None:
-        shutil.copytree(checkpoint.files, out / "checkpoint", dirs_exist_ok=True)
+        rsync.copy(checkpoint.files, out / "checkpoint")
         paths.append(out / "checkpoint")
     if not paths:
         raise RigUnknown(f"{run.identity.name} has made nothing yet", hint="trainrig status shows how far it is")
@@ -68,5 +68,5 @@ def _from_nodes(run: RunContext, out: Path) -> dict[str, Path]:
 def _from_folder(run: RunContext, out: Path) -> dict[str, Path]:
     if not run.outputs.is_dir():
         return {}
-    shutil.copytree(run.outputs, out, dirs_exist_ok=True)
+    rsync.copy(run.outputs, out)
     return {p.name: p for p in sorted(out.iterdir()) if p.name != "checkpoint"}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trainrig import errors
+from trainrig.recovery.checkpoint import FileEntry
 from trainrig.store.checkpoint_dir import entry, scan
 
 METRICS = "metrics"
@@ -45,7 +46,7 @@ def _describe(path: Path) -> Any:
             return value
         content = entry(path)
         return {"bytes": content.size, "sha256": content.sha256}
-    files = scan(path)
+    files = {name: e for name, e in scan(path).items() if isinstance(e, FileEntry)}
     return {
         "bytes": sum(f.size for f in files.values()),
         "files": {name: _json(path / name) or {"bytes": f.size, "sha256": f.sha256} for name, f in files.items()},
@@ -53,7 +54,9 @@ def _describe(path: Path) -> Any:
 
 
 def _json(path: Path) -> Any:
-    """The content of a small JSON file; None when it is something else."""
+    """The content of a small JSON file; None when it is something else, or a link to what the job did not make."""
+    if path.is_symlink() and not path.resolve().is_relative_to(path.parent.resolve()):
+        return None
     if path.suffix != ".json" or not path.is_file() or path.stat().st_size > JSON_LIMIT_BYTES:
         return None
     try:

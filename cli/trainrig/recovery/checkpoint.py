@@ -6,7 +6,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any
 
 SCHEMA = "trainrig.checkpoint/1"
@@ -32,8 +33,21 @@ class CheckpointId:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileEntry:
+    """`modified_ns`: jobs look for the newest of their files; it is given back, and makes no other content."""
+
     sha256: str
     size: int  # bytes
+    modified_ns: int | None = field(default=None, compare=False)  # since the epoch; None: an old manifest has none
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LinkEntry:
+    """A symbolic link, such as `last.ckpt`. It is kept as it is, whether or not something is where it points."""
+
+    target: str
+
+
+Entry = FileEntry | LinkEntry
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,7 +55,7 @@ class Manifest:
     id: CheckpointId
     run_id: str
     created_at: str  # ISO 8601, UTC
-    files: Mapping[str, FileEntry]  # relative POSIX path -> content
+    files: Mapping[str, Entry]  # relative POSIX path -> content
 
     def to_json(self) -> str:
         return json.dumps(
@@ -51,7 +65,7 @@ class Manifest:
                 "generation": self.id.generation,
                 "number": self.id.number,
                 "created_at": self.created_at,
-                "files": {p: {"sha256": f.sha256, "size": f.size} for p, f in sorted(self.files.items())},
+                "files": {p: _entry_document(e) for p, e in sorted(self.files.items())},
             },
             indent=1,
         )
@@ -67,25 +81,50 @@ class Manifest:
                 id=CheckpointId(generation=int(value["generation"]), number=int(value["number"])),
                 run_id=str(value["run_id"]),
                 created_at=str(value["created_at"]),
-                files={
-                    str(p): FileEntry(sha256=str(f["sha256"]), size=int(f["size"])) for p, f in value["files"].items()
-                },
+                files={_inside(p): _entry(e) for p, e in value["files"].items()},
             )
         except (ValueError, KeyError, TypeError, AttributeError):
             return None
 
-    def faults(self, found: Mapping[str, FileEntry]) -> list[str]:
+    def faults(self, found: Mapping[str, Entry]) -> list[str]:
         """What is wrong with the files that are there, in words; empty: the checkpoint is whole."""
         wrong = [f"{path} is missing" for path in sorted(self.files.keys() - found.keys())]
         wrong += [
-            f"{path} does not match its sha256"
+            mismatch(path, entry)
             for path, entry in sorted(self.files.items())
             if path in found and found[path] != entry
         ]
         return wrong
 
 
-def unchanged(manifest: Manifest | None, found: Mapping[str, FileEntry]) -> bool:
+def mismatch(path: str, wanted: Entry) -> str:
+    return f"{path} does not match its sha256" if isinstance(wanted, FileEntry) else f"{path} is another link"
+
+
+def _entry_document(entry: Entry) -> dict[str, str | int | None]:
+    if isinstance(entry, LinkEntry):
+        return {"link": entry.target}
+    return {"sha256": entry.sha256, "size": entry.size, "modified_ns": entry.modified_ns}
+
+
+def _entry(value: Mapping[str, Any]) -> Entry:
+    if "link" in value:
+        return LinkEntry(target=str(value["link"]))
+    modified = value.get("modified_ns")
+    return FileEntry(
+        sha256=str(value["sha256"]), size=int(value["size"]), modified_ns=None if modified is None else int(modified)
+    )
+
+
+def _inside(path: str) -> str:
+    """A path below the checkpoint; whoever could write to a bucket must not reach other files of this machine."""
+    pure = PurePosixPath(path)
+    if pure.is_absolute() or ".." in pure.parts or not pure.parts:
+        raise ValueError(path)
+    return path
+
+
+def unchanged(manifest: Manifest | None, found: Mapping[str, Entry]) -> bool:
     """Whether a commit would add nothing to the newest one."""
     return manifest is not None and dict(manifest.files) == dict(found)
 

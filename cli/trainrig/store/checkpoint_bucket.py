@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +28,16 @@ from typing import Any, TypeVar
 
 from trainrig.errors import CommandFailed, PreflightFailed, RigBusy, StoreFailed
 from trainrig.model.clock import iso
-from trainrig.recovery.checkpoint import CheckpointId, FileEntry, Manifest, to_prune, unchanged
+from trainrig.recovery.checkpoint import (
+    CheckpointId,
+    Entry,
+    FileEntry,
+    LinkEntry,
+    Manifest,
+    mismatch,
+    to_prune,
+    unchanged,
+)
 from trainrig.recovery.stores import Changed, Checkpoint, Objects
 from trainrig.store.checkpoint_dir import entry, scan
 
@@ -139,7 +149,7 @@ class CheckpointBucket:
                 files = self._referenced(replace(head, checkpoints=kept))
                 if files is not None:
                     old = [m for i in gone if (m := self._manifest(head, i)) is not None]
-                    unused = {f.sha256 for m in old for f in m.files.values()} - files
+                    unused = {digest for m in old for digest in _sums(m)} - files
                     self._objects.delete(self._file_key(digest) for digest in sorted(unused))
                 self._objects.delete(self._manifest_key(i, head.checkpoints[i]) for i in gone)
                 return gone
@@ -180,12 +190,13 @@ class CheckpointBucket:
         found = [self._manifest(head, i) for i in head.ids]
         if any(m is None for m in found):
             return None
-        return {f.sha256 for m in found if m is not None for f in m.files.values()}
+        return {digest for m in found if m is not None for digest in _sums(m)}
 
-    def _upload(self, source: Path, found: Mapping[str, FileEntry], last: Manifest | None) -> None:
+    def _upload(self, source: Path, found: Mapping[str, Entry], last: Manifest | None) -> None:
         """Only what the newest checkpoint does not have: older ones may be pruned at any moment."""
-        there = {f.sha256 for f in last.files.values()} if last else set()
-        paths = {f.sha256: source / path for path, f in found.items() if f.sha256 not in there}
+        there = set(_sums(last)) if last else set()
+        files = {f.sha256: source / path for path, f in found.items() if isinstance(f, FileEntry)}
+        paths = {digest: path for digest, path in files.items() if digest not in there}
         _in_parallel(lambda sent: self._objects.upload(self._file_key(sent[0]), sent[1]), paths.items())
 
     def _fetch(self, manifest: Manifest) -> list[str]:
@@ -194,19 +205,29 @@ class CheckpointBucket:
         for other in self._cache.glob("*-*"):
             if other != directory:
                 shutil.rmtree(other, ignore_errors=True)
-        have = scan(directory)
-        for path in have.keys() - manifest.files.keys():
-            (directory / path).unlink()
-        wanted = [(p, f) for p, f in sorted(manifest.files.items()) if have.get(p) != f]
-        faults = _in_parallel(lambda one: self._bring(*one, directory), wanted)
-        return [fault for fault in faults if fault]
+        for path, found in scan(directory).items():
+            # Links are made anew, after the files: nothing is ever written through one.
+            if isinstance(found, LinkEntry) or path not in manifest.files:
+                (directory / path).unlink()
+        files = [(p, f) for p, f in sorted(manifest.files.items()) if isinstance(f, FileEntry)]
+        faults = [fault for fault in _in_parallel(lambda one: self._bring(*one, directory), files) if fault]
+        for path, link in manifest.files.items():
+            if isinstance(link, LinkEntry):
+                (directory / path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                (directory / path).symlink_to(link.target)
+        return faults
 
     def _bring(self, path: str, file: FileEntry, directory: Path) -> str:
         target = directory / path
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not self._objects.download(self._file_key(file.sha256), target):
-            return f"{path} is missing"
-        return "" if entry(target) == file else f"{path} does not match its sha256"
+        if not (target.is_file() and entry(target) == file):
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not self._objects.download(self._file_key(file.sha256), target):
+                return f"{path} is missing"
+            if entry(target) != file:
+                return mismatch(path, file)
+        if file.modified_ns is not None:
+            os.utime(target, ns=(file.modified_ns, file.modified_ns))
+        return ""
 
     def _manifest(self, head: Head, identity: CheckpointId) -> Manifest | None:
         """None: torn, tampered with, or gone."""
@@ -276,6 +297,10 @@ def _parse(content: bytes, url: str) -> Head:
             f"{url}: head.json is not ours or was damaged: {error}",
             hint="bring back an earlier version of the object, or begin with resume: fresh in another prefix",
         ) from error
+
+
+def _sums(manifest: Manifest) -> Iterator[str]:
+    return (f.sha256 for f in manifest.files.values() if isinstance(f, FileEntry))
 
 
 def _replaced(generation: int, by: int) -> RigBusy:

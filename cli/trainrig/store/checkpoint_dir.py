@@ -19,7 +19,7 @@ from filelock import FileLock
 
 from trainrig.errors import RigBusy, StoreFailed
 from trainrig.model.clock import iso
-from trainrig.recovery.checkpoint import CheckpointId, FileEntry, Manifest, to_prune, unchanged
+from trainrig.recovery.checkpoint import CheckpointId, Entry, FileEntry, LinkEntry, Manifest, to_prune, unchanged
 from trainrig.recovery.stores import Checkpoint
 
 _BLOCK = 1 << 20
@@ -116,11 +116,13 @@ class CheckpointDir:
             ) from error
 
 
-def scan(directory: Path) -> dict[str, FileEntry]:
-    """Relative path -> content of every regular file; empty when the directory is not there."""
-    found = {}
+def scan(directory: Path) -> dict[str, Entry]:
+    """Relative path -> content of every regular file and symbolic link; empty when the directory is not there."""
+    found: dict[str, Entry] = {}
     for path in sorted(directory.rglob("*")):
-        if path.is_file() and not path.is_symlink():
+        if path.is_symlink():
+            found[path.relative_to(directory).as_posix()] = LinkEntry(target=str(path.readlink()))
+        elif path.is_file():
             found[path.relative_to(directory).as_posix()] = entry(path)
     return found
 
@@ -130,10 +132,14 @@ def entry(path: Path) -> FileEntry:
     with path.open("rb") as f:
         while block := f.read(_BLOCK):
             digest.update(block)
-    return FileEntry(sha256=digest.hexdigest(), size=path.stat().st_size)
+    status = path.stat()
+    return FileEntry(sha256=digest.hexdigest(), size=status.st_size, modified_ns=status.st_mtime_ns)
 
 
 def _link(source: Path, target: Path) -> None:
+    if source.is_symlink():
+        target.symlink_to(source.readlink())
+        return
     try:
         os.link(source, target)
     except OSError:  # another file system, or one without hard links

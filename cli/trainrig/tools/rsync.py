@@ -17,7 +17,7 @@ from trainrig.tools.ssh import Ssh, privilege
 
 _EXCLUDES = ("--from0", "--exclude-from=-")  # patterns from stdin: there may be more than a command line holds
 _WILDCARD = re.compile(r"([*?[])")
-_SUMS = 'cd "$1" && find . -type f -print0 | sort -z | xargs -0 -r sha256sum'
+_SUMS = 'cd "$1" && find . -type f -print0 | sort -z | xargs -0 -r sha256sum -z'
 
 
 def push(
@@ -52,6 +52,7 @@ def copy(source: Path, folder: Path, *, ignore: bool = False, kept_back: Iterabl
     Raises:
         CommandFailed: it could not be read or written.
     """
+    folder.mkdir(parents=True, exist_ok=True)
     argv = ["rsync", "--archive", *_EXCLUDES, f"{source}/" if source.is_dir() else str(source), f"{folder}/"]
     proc.run(Command(argv=argv, stdin=_left_out(source, ignore, kept_back)))
 
@@ -93,14 +94,17 @@ def _ignored_by_git(root: Path) -> list[str]:
 
 
 def pull(ssh: Ssh, node: Node, source: str, target: Path, *, mirror: bool = False) -> None:
-    """The contents of a directory of the node into `target`, or a file into it. With `mirror`, what the node does not
-    have is deleted here too.
+    """The contents of a directory of the node into `target`, with links as links, or a file into it, of a link what it
+    points at. With `mirror`, what the node does not have is deleted here too.
 
     Raises:
         CommandFailed: the transfer failed, or a checksum differs.
     """
     target.mkdir(parents=True, exist_ok=True)
-    _rsync(ssh, node, [*(["--delete"] if mirror else []), _remote(node, source), f"{target}/"])
+    options = ["--delete"] if mirror else []
+    if not source.endswith("/"):
+        options.append("--copy-links")
+    _rsync(ssh, node, [*options, _remote(node, source), f"{target}/"])
 
 
 def verify(ssh: Ssh, node: Node, source: str, target: Path) -> int:
@@ -121,7 +125,7 @@ def verify(ssh: Ssh, node: Node, source: str, target: Path) -> int:
 def remote_sums(ssh: Ssh, node: Node, directory: str) -> dict[str, str]:
     """Relative path -> sha256 of every file below a directory of the node."""
     out = ssh.run(node, ["sh", "-c", _SUMS, "sh", directory]).stdout
-    pairs = (line.partition("  ") for line in out.splitlines())
+    pairs = (line.partition("  ") for line in out.split("\0") if line)
     return {name.removeprefix("./"): digest for digest, _, name in pairs}
 
 

@@ -31,3 +31,17 @@ def test_a_file_that_is_not_json_after_all_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "metrics.json").write_text("abc")
     assert results.outputs_document({"metrics": tmp_path / "metrics.json"}) == {"metrics": {"bytes": 3, "sha256": ABC}}
     assert results.metrics_of({"metrics": tmp_path / "metrics.json"}) == {}
+
+
+def test_a_link_is_read_only_where_it_stays_among_what_the_job_made(tmp_path: Path) -> None:
+    """A job's container must not choose what is read of this machine."""
+    (tmp_path / "private.json").write_text('{"of": "this machine"}')
+    made = tmp_path / "made"
+    (made / "run-3").mkdir(parents=True)
+    (made / "run-3" / "metrics.json").write_text('{"loss": 0.5}')
+    (made / "metrics.json").symlink_to("run-3/metrics.json")
+    assert results.metrics_of({"files": made}) == {"loss": 0.5}
+    (made / "metrics.json").unlink()
+    (made / "metrics.json").symlink_to(tmp_path / "private.json")
+    assert results.metrics_of({"files": made}) == {}
+    assert "machine" not in str(results.outputs_document({"files": made}))

@@ -4,21 +4,42 @@ import pytest
 
 from trainrig.recovery.checkpoint import (
     CheckpointId,
+    Entry,
     FileEntry,
+    LinkEntry,
     Manifest,
     best_interval_minutes,
     to_prune,
     unchanged,
 )
 
-FILES = {"model.npz": FileEntry(sha256="aa", size=3), "sub/opt.npz": FileEntry(sha256="bb", size=4)}
+FILES: dict[str, Entry] = {
+    "last": LinkEntry(target="model.npz"),
+    "model.npz": FileEntry(sha256="aa", size=3, modified_ns=1_700_000_000_000_000_001),
+    "sub/opt.npz": FileEntry(sha256="bb", size=4),
+}
 MANIFEST = Manifest(
     id=CheckpointId(generation=2, number=7), run_id="abc", created_at="2026-01-01T00:00:00Z", files=FILES
 )
 
 
 def test_manifest_survives_json() -> None:
-    assert Manifest.from_json(MANIFEST.to_json()) == MANIFEST
+    found = Manifest.from_json(MANIFEST.to_json())
+    assert found == MANIFEST
+    assert isinstance(model := found.files["model.npz"], FileEntry)
+    assert model.modified_ns == 1_700_000_000_000_000_001
+
+
+def test_a_manifest_from_before_links_and_times_is_read() -> None:
+    text = MANIFEST.to_json().replace(' "last": {\n   "link": "model.npz"\n  },', "").replace("modified_ns", "other")
+    found = Manifest.from_json(text)
+    assert found is not None
+    assert found.files == {path: entry for path, entry in FILES.items() if path != "last"}
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../../.ssh/authorized_keys", "a/../../b", ""])
+def test_a_manifest_that_reaches_outside_is_none(path: str) -> None:
+    assert Manifest.from_json(MANIFEST.to_json().replace("sub/opt.npz", path)) is None
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"schema": "other/1"}', MANIFEST.to_json()[:-30]])
@@ -29,8 +50,9 @@ def test_a_torn_manifest_is_none(text: str) -> None:
 def test_faults_name_missing_and_changed_files() -> None:
     assert MANIFEST.faults(FILES) == []
     assert MANIFEST.faults({**FILES, "extra": FileEntry(sha256="cc", size=1)}) == []
-    assert MANIFEST.faults({"model.npz": FileEntry(sha256="xx", size=3)}) == [
+    assert MANIFEST.faults({"last": LinkEntry(target="a"), "model.npz": FileEntry(sha256="xx", size=3)}) == [
         "sub/opt.npz is missing",
+        "last is another link",
         "model.npz does not match its sha256",
     ]
 
