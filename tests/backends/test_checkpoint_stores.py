@@ -340,6 +340,35 @@ def test_a_bucket_that_ignores_conditions_is_refused(kept_in: Objects | None, tm
     store = CheckpointBucket(careless, "s3://old/server", "careless", RUN, tmp_path)
     with pytest.raises(StoreFailed, match="ignores conditional writes"):
         store.fence(1)
+    with pytest.raises(StoreFailed, match="ignores conditional writes"):
+        store.probe()
+    assert list(kept_in.names("careless/probe")) == []
+
+
+def test_a_probe_disturbs_nothing_and_leaves_nothing(place: Place, source: Path) -> None:
+    place.open().probe()
+    assert place.open().newest() == (None, [])
+    store = begun(place)
+    commit(store, source)
+    store.probe()
+    assert model(place) == ("a", [])
+    assert place.kept() == 2
+
+
+def test_a_bucket_that_keeps_what_is_deleted_is_told_of(kept_in: Objects | None, tmp_path: Path) -> None:
+    if kept_in is None:
+        pytest.skip("a directory deletes")
+
+    class Keeping:
+        def delete(self, keys: Any) -> None:
+            """As S3 answers who may not delete: with a list of errors, and success."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(kept_in, name)
+
+    keeping: Any = Keeping()
+    with pytest.raises(StoreFailed, match="cannot be deleted"):
+        CheckpointBucket(keeping, "s3://worm", "worm", RUN, tmp_path).probe()
 
 
 def test_a_head_that_is_not_ours_is_not_overwritten(kept_in: Objects | None, tmp_path: Path) -> None:

@@ -138,6 +138,10 @@ def image_rights(cloud: str) -> base.ImageRightsModule:
     return cast("base.ImageRightsModule", capability(cloud, "image_rights"))
 
 
+def grants(cloud: str) -> base.GrantsModule:
+    return cast("base.GrantsModule", capability(cloud, "grants"))
+
+
 def fabric(cloud: str) -> base.FabricModule:
     return cast("base.FabricModule", capability(cloud, "fabric"))
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from trainrig.clouds import registry
 from trainrig.clouds.base import Account
 from trainrig.errors import RigError, UsageError
-from trainrig.lifecycle.check_buckets import bucket_checks
+from trainrig.lifecycle.check_buckets import bucket_checks, job_checks
+from trainrig.lifecycle.checkpoint_stores import url_of
+from trainrig.lifecycle.node_rights import pulled, read_only, written
 from trainrig.model.environment import Environment
+from trainrig.model.job import Job
 from trainrig.model.readiness import Check, CloudChecks, Readiness
 from trainrig.tools import present
 
@@ -38,15 +41,21 @@ def accounts(environment: Environment | None, clouds: Sequence[str]) -> list[Acc
 
 
 def check(
-    wanted: Sequence[Account], environment: Environment | None = None, *, patience_seconds: float = PATIENCE_SECONDS
+    wanted: Sequence[Account],
+    environment: Environment | None = None,
+    jobs: Sequence[Job] = (),
+    *,
+    patience_seconds: float = PATIENCE_SECONDS,
 ) -> Readiness:
-    """The clouds of `wanted`, and the buckets that the environment names in them or on this machine.
+    """The clouds of `wanted`, and the buckets that the environment names in them or on this machine. With jobs, whether
+    a cloud lets trainrig give their nodes what they need, and whether their checkpoints can be written, by doing so.
 
     Each is asked in a thread that nobody waits for longer than `patience_seconds`: an SDK that hangs on a dead network
     holds up neither the others nor us.
     """
-    clouds = [_Asked(partial(_cloud, account), patience_seconds) for account in wanted]
-    buckets = [_Asked(ask, patience_seconds) for ask in (bucket_checks(environment, wanted) if environment else ())]
+    clouds = [_Asked(partial(_cloud, account, environment, jobs), patience_seconds) for account in wanted]
+    asks = () if not environment else job_checks(jobs, environment) if jobs else bucket_checks(environment, wanted)
+    buckets = [_Asked(ask, patience_seconds) for ask in asks]
     tools = tuple(present.checks())
     return Readiness(
         tools=tools,
@@ -87,7 +96,25 @@ class _Asked:
             self._seen.append(Check(name="check", status="fail", detail=detail))
 
 
-def _cloud(account: Account) -> Iterable[Check]:
+def _cloud(account: Account, environment: Environment | None, jobs: Sequence[Job]) -> Iterator[Check]:
     if not registry.has(account.cloud, "checks"):
-        return (Check(name="check", status="fail", detail="trainrig has no checks for this cloud yet"),)
-    return registry.checks(account.cloud).checks(account)
+        yield Check(name="check", status="fail", detail="trainrig has no checks for this cloud yet")
+        return
+    for line in registry.checks(account.cloud).checks(account):
+        yield line
+        if line.name == "identity" and line.status == "fail":
+            return
+    for job in jobs:
+        if environment:
+            yield from _rights(account, environment, job)
+
+
+def _rights(account: Account, environment: Environment, job: Job) -> Iterator[Check]:
+    """Of the rights that the job's nodes will need, those that trainrig itself needs a right to grant."""
+    image = pulled(job, account.cloud)
+    if image and (gap := registry.image_rights(account.cloud).lacking(image, account.settings)):
+        yield Check(name=f"image {image}", status="skip", detail=gap)
+    if registry.has(account.cloud, "grants"):
+        store = url_of(job, environment)
+        urls = (*([store] if store else ()), *written(job), *read_only(job))
+        yield from registry.grants(account.cloud).grants(account, urls, image)

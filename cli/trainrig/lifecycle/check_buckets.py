@@ -1,4 +1,4 @@
-"""Whether the buckets that an environment names can be used from here: for checkpoints, and for Terraform's state."""
+"""Whether buckets of an environment and its jobs can be used from here: for checkpoints and for Terraform's state."""
 
 from __future__ import annotations
 
@@ -6,19 +6,29 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from trainrig.clouds import registry
 from trainrig.clouds.base import Account
 from trainrig.errors import RigError
+from trainrig.lifecycle.checkpoint_stores import store_of, url_of
 from trainrig.model.environment import Environment
+from trainrig.model.job import Job
 from trainrig.model.readiness import Check
+from trainrig.model.rig import new_run_id
+from trainrig.model.store_url import place_of
 from trainrig.render.store import Bucket, buckets_of
 
 _FILE = "file://"
+_MEND = "is the bucket there (trainrig store apply), and may these credentials read, write, list and delete in it?"
 
 
-def bucket_checks(environment: Environment, wanted: Sequence[Account]) -> Iterator[Callable[[], Iterable[Check]]]:
-    """A question for each bucket. Those in other clouds than `wanted` are left out where `wanted` is a choice."""
+Ask = Callable[[], Iterable[Check]]
+
+
+def bucket_checks(environment: Environment, wanted: Sequence[Account]) -> Iterator[Ask]:
+    """A question for each bucket of an environment, which changes nothing. Those in other clouds than `wanted` are left
+    out where `wanted` is a choice."""
     if (environment.checkpoint_store or "").startswith(_FILE):
         yield partial(_folder, Path((environment.checkpoint_store or "").removeprefix(_FILE)))
     chosen = {a.cloud for a in wanted}
@@ -26,6 +36,35 @@ def bucket_checks(environment: Environment, wanted: Sequence[Account]) -> Iterat
     for bucket in buckets_of(environment):
         if bucket.cloud in chosen or not narrowed:
             yield partial(_bucket, bucket, environment)
+
+
+def job_checks(jobs: Sequence[Job], environment: Environment) -> Iterator[Ask]:
+    """A question for each place where the jobs' checkpoints go, asked by doing it: of Azure, of another server that
+    speaks S3 and of policies on a bucket nobody else knows the answer."""
+    yield from (partial(_bucket, b, environment) for b in buckets_of(environment) if b.purposes != ("checkpoints",))
+    places = {(url_of(job, environment), job.s3_endpoint): job for job in jobs}
+    yield from (partial(_store, job, environment) for job in places.values())
+
+
+def _store(job: Job, environment: Environment) -> Iterator[Check]:
+    url = url_of(job, environment)
+    if url is None:
+        detail = "in the rig's folder on this machine: no store is named"
+        yield Check(name="checkpoints", status="skip", detail=detail, mend="checkpoint_store of the environment")
+        return
+    place = place_of(url)
+    if isinstance(place, Path) and not place.exists():
+        yield from _folder(place)
+        return
+    where = f"{url} at {job.s3_endpoint}" if job.s3_endpoint and url.startswith("s3://") else url
+    with TemporaryDirectory() as folder:
+        try:
+            store_of(job, environment, f"check-{new_run_id()}", Path(folder)).probe()
+        except RigError as error:
+            yield Check(name=f"checkpoints: {where}", status="fail", detail=error.message, mend=error.hint or _MEND)
+        else:
+            detail = "write, replace, read, list and delete were tried"
+            yield Check(name=f"checkpoints: {where}", status="pass", detail=detail)
 
 
 def _bucket(bucket: Bucket, environment: Environment) -> Iterator[Check]:

@@ -9,9 +9,10 @@ from trainrig.lifecycle import pins
 from trainrig.lifecycle.apply import Order
 from trainrig.lifecycle.caller import ssh_ingress
 from trainrig.lifecycle.context import Context
+from trainrig.lifecycle.node_rights import image_gap
 from trainrig.lifecycle.quotes import quotes
 from trainrig.lifecycle.render_rig import render_rig
-from trainrig.lifecycle.rig_request import image_gap, rig_request
+from trainrig.lifecycle.rig_request import rig_request
 from trainrig.model.environment import Environment
 from trainrig.model.events import Progress
 from trainrig.model.job import Job

@@ -16,9 +16,10 @@ from trainrig.errors import UsageError
 from trainrig.lifecycle import pins, plan_resources
 from trainrig.lifecycle.caller import ssh_ingress
 from trainrig.lifecycle.context import Context
+from trainrig.lifecycle.node_rights import image_gap
 from trainrig.lifecycle.plan_again import standing
 from trainrig.lifecycle.render_rig import files_of
-from trainrig.lifecycle.rig_request import image_choice, image_gap, rig_request
+from trainrig.lifecycle.rig_request import image_choice, rig_request
 from trainrig.lifecycle.run import placed
 from trainrig.model.environment import Environment
 from trainrig.model.job import Job

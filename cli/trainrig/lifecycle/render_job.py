@@ -11,7 +11,7 @@ from pathlib import Path
 from trainrig import settings
 from trainrig.clouds import registry
 from trainrig.errors import Unplaceable, UsageError
-from trainrig.lifecycle import pins, rig_request
+from trainrig.lifecycle import node_rights, pins, rig_request
 from trainrig.lifecycle.place import place
 from trainrig.lifecycle.render_rig import render_rig
 from trainrig.model.clock import utc_now
@@ -99,7 +99,7 @@ def _refuse_other_state(out: Path, identity: RigIdentity) -> None:
 def _notes(job: Job, request: RigRequest, lock: Lock) -> tuple[str, ...]:
     notes = list(pins.notes(job))
     offer = request.candidate.offer
-    if gap := rig_request.image_gap(request):
+    if gap := node_rights.image_gap(request):
         notes.append(gap)
     if not registry.has(offer.cloud, "built_images"):
         notes += rig_request.image_choice(job, offer, lock).notes

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-
 from trainrig.clouds import registry
 from trainrig.errors import Unplaceable
-from trainrig.lifecycle import pins
+from trainrig.lifecycle import node_rights, pins
 from trainrig.model.environment import Environment
 from trainrig.model.fabric import ETHERNET, Fabric
 from trainrig.model.job import Job
@@ -17,10 +14,6 @@ from trainrig.model.rig import RigIdentity
 from trainrig.render.images import ImageChoice, choose, option_of
 from trainrig.render.lockfile import Lock
 from trainrig.render.request import PinnedImage, RigRequest
-from trainrig.tools.container import Login
-
-_BUCKETS = ("s3://", "gs://", "az://")
-_AZURE = re.compile(r"https?://([^/.]+)\.blob\.core\.windows\.net/")
 
 
 def rig_request(
@@ -54,9 +47,9 @@ def rig_request(
         ssh_ingress_cidrs=environment.ssh_ingress or ssh_ingress_cidrs,
         lease_seconds=min(job.lease_seconds or environment.lease_seconds, environment.max_lease_seconds),
         checkpoint_prefix=_checkpoint_prefix(job, environment, identity),
-        read_write_urls=_written(job),
-        read_only_urls=_read_only(job),
-        container=_pulled(job, offer.cloud),
+        read_write_urls=node_rights.written(job),
+        read_only_urls=node_rights.read_only(job),
+        container=node_rights.pulled(job, offer.cloud),
         existing_network=existing_network(job, environment, offer.cloud),
         reservation=option.reservation,
         account=dict(policy.account) if policy else {},
@@ -74,37 +67,6 @@ def fabric_of(job: Job, environment: Environment, offer: Offer) -> Fabric:
     if not registry.has(offer.cloud, "fabric"):
         return ETHERNET
     return registry.fabric(offer.cloud).fabric(offer, job.nodes, existing_network(job, environment, offer.cloud))
-
-
-def _written(job: Job) -> tuple[str, ...]:
-    """What the nodes' identity may read and write: buckets that are mounted, unless the job says that it only reads."""
-    return _buckets(job, (m.source for m in job.mounts if m.source and m.is_written))
-
-
-def _read_only(job: Job) -> tuple[str, ...]:
-    """What it may read: buckets that are copied or mounted to be read, and those that the job reads by itself."""
-    urls = _buckets(job, (*(m.source for m in job.mounts if m.source), *job.inputs))
-    return tuple(sorted({*urls} - {*_written(job)}))
-
-
-def _buckets(job: Job, urls: Iterable[str]) -> tuple[str, ...]:
-    """Those in stores of clouds, each once, in one spelling. What lies at `s3_endpoint` is opened by the job's own
-    keys: a bucket of that name on AWS is somebody else's."""
-    found = {_AZURE.sub(r"az://\1/", url).rstrip("/") for url in urls}
-    theirs = tuple(scheme for scheme in _BUCKETS if scheme != "s3://" or not job.s3_endpoint)
-    return tuple(sorted(url for url in found if url.startswith(theirs)))
-
-
-def _pulled(job: Job, cloud: str) -> str | None:
-    """The image that a node pulls by its own identity; None: the job brings a login, or the cloud gives no identity."""
-    own = registry.has(cloud, "image_rights") and not Login.of({**job.env, **job.secrets})
-    return job.image if own else None
-
-
-def image_gap(request: RigRequest) -> str:
-    """Why the nodes get no right on an image in their own cloud's registry; empty: they do, or it lies elsewhere."""
-    cloud = request.candidate.offer.cloud
-    return registry.image_rights(cloud).lacking(request.container, request.account) if request.container else ""
 
 
 def bucket_of(job: Job, environment: Environment, identity: RigIdentity, offer: Offer) -> str | None:
@@ -139,6 +101,6 @@ def _image(job: Job, offer: Offer, lock: Lock) -> PinnedImage:
 
 def _checkpoint_prefix(job: Job, environment: Environment, identity: RigIdentity) -> str | None:
     store = (job.checkpoints.store if job.checkpoints else None) or environment.checkpoint_store
-    if store is None or not store.startswith(_BUCKETS):
+    if store is None or not store.startswith(node_rights.BUCKETS):
         return None
     return f"{store.rstrip('/')}/{identity.run_id}/"

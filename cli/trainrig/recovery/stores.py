@@ -29,6 +29,14 @@ class CheckpointStore(Protocol):
         """
         ...
 
+    def probe(self) -> None:
+        """Does on something of its own what runs do: writes, replaces, reads, lists and deletes. Leaves nothing.
+
+        Raises:
+            StoreFailed: it does not answer, refuses, or cannot fence.
+        """
+        ...
+
     def commit(self, source: Path, *, run_id: str, generation: int, now: datetime) -> Manifest | None:
         """Makes the files under `source` the newest checkpoint; None when nothing changed or nothing is there.
 

@@ -46,6 +46,7 @@ T = TypeVar("T")
 
 SCHEMA = "trainrig.checkpoints/1"
 AT_ONCE = 4  # files on their way
+PROBE = "probe"
 TRIES = 20  # against other writers; each loss means that somebody else has won
 
 
@@ -89,8 +90,26 @@ class CheckpointBucket:
             if before.generation == generation:
                 return
             self._write_head(replace(before, generation=generation), version)
-            self._require_conditions(before, version)
+            self._require_refusal("head.json", before.to_json(), version)
             self._sweep()
+
+    def probe(self) -> None:
+        key = self._key(PROBE)
+        with self._asked():
+            version = self._objects.write(key, b"first", expected=None)
+            try:
+                self._objects.write(key, b"second", expected=version)
+                self._require_refusal(PROBE, b"third", version)
+                found = self._objects.read(key)
+                if found is None or found[0] != b"second":
+                    raise StoreFailed(f"{self._url} does not give back what was written")
+            finally:
+                self._objects.delete([key])
+            if list(self._objects.names(key)):
+                raise StoreFailed(
+                    f"{self._url}: what was written cannot be deleted",
+                    hint="allow these credentials to delete objects: old checkpoints are given up for newer ones",
+                )
 
     def commit(self, source: Path, *, run_id: str, generation: int, now: datetime) -> Manifest | None:
         found = scan(source)
@@ -163,10 +182,10 @@ class CheckpointBucket:
             return self._head()[0].checkpoints.get(identity) == after.checkpoints[identity]
         return True
 
-    def _require_conditions(self, before: Head, version: str) -> None:
+    def _require_refusal(self, name: str, content: bytes, gone: str) -> None:
         """A store that takes a write for a version that is gone would take a zombie's too."""
         try:
-            self._objects.write(self._key("head.json"), before.to_json(), expected=version)
+            self._objects.write(self._key(name), content, expected=gone)
         except Changed:
             return
         raise StoreFailed(

@@ -39,6 +39,16 @@ class CheckpointDir:
                 )
             _write(self.root / "fence", str(generation))
 
+    def probe(self) -> None:
+        made = not self.root.exists()
+        with self._locked():
+            path = self.root / "probe"
+            _write(path, "trainrig")
+            path.read_text(encoding="utf-8")
+            path.unlink()
+        if made:
+            shutil.rmtree(self.root, ignore_errors=True)
+
     def commit(self, source: Path, *, run_id: str, generation: int, now: datetime) -> Manifest | None:
         """Files are hard-linked, so `source` must replace files and never write into them (rsync does)."""
         found = scan(source)

@@ -22,7 +22,7 @@ DISABLED = CloudChecks(
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Readiness]:
     value = {"is": Readiness(tools=(TERRAFORM,), clouds=(DISABLED, ENABLED))}
-    monkeypatch.setattr(check, "check", lambda _accounts, _environment: value["is"])
+    monkeypatch.setattr(check, "check", lambda *_: value["is"])
     return value
 
 

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from support import object_store
+from support.jobs import a_job
 from trainrig.clouds import registry
 from trainrig.clouds.base import Account
 from trainrig.errors import NotBuilt, PreflightFailed, UsageError
 from trainrig.lifecycle import check
 from trainrig.model.environment import CloudPolicy, Environment, StateBackend
+from trainrig.model.job import Checkpoints, Job, Mount, MountMode
 from trainrig.model.readiness import Check
 from trainrig.tools import present
 
@@ -167,3 +170,78 @@ def test_a_folder_for_checkpoints_must_be_one_that_can_be_made(
     environment = team(checkpoint_store=f"file://{tmp_path}/{path}")
     (line,) = check.check(check.accounts(environment, ()), environment).buckets
     assert line.status == status
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    with object_store.s3("127.0.0.1", {"ckpt": {}}) as url:
+        yield url
+
+
+def kept_in(url: str, **changes: Any) -> Job:
+    return a_job(checkpoints=Checkpoints(path="/ckpt", store=url), **changes)
+
+
+def test_the_store_of_a_job_is_tried_by_writing_there(buckets: Buckets, store: str) -> None:
+    jobs = [kept_in("s3://ckpt/runs", s3_endpoint=store), kept_in("s3://gone/runs", s3_endpoint=store)]
+    state = StateBackend(kind="s3", settings={"bucket": "tf"})
+    environment = Environment(name="team", clouds=(CloudPolicy(cloud="aws"),), checkpoint_store="gs://x", state=state)
+    with object_store.read_only(store, "127.0.0.1") as refusing:
+        jobs.append(kept_in("s3://ckpt/runs", s3_endpoint=refusing))
+        found = check.check(check.accounts(environment, ()), environment, [*jobs, jobs[0]])
+    told = {line.name: (line.status, line.detail) for line in found.buckets}
+    assert list(told) == [
+        "state: s3://tf",
+        f"checkpoints: s3://ckpt/runs at {store}",
+        f"checkpoints: s3://gone/runs at {store}",
+        f"checkpoints: s3://ckpt/runs at {refusing}",
+    ]
+    fine, gone, refused = list(told.values())[1:]
+    assert fine == ("pass", "write, replace, read, list and delete were tried")
+    assert gone[0] == refused[0] == "fail"
+    assert "NoSuchBucket" in gone[1]
+    assert "AccessDenied" in refused[1]
+    assert b"<Key>" not in object_store.send(f"{store}/ckpt")
+    assert not found.ready
+
+
+def test_a_folder_for_checkpoints_is_tried_where_it_is_there(buckets: Buckets, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    jobs = [kept_in(f"file://{tmp_path}/{name}") for name in ("there", "new")]
+    environment = team(checkpoint_store="gs://unused")
+    lines = check.check(check.accounts(environment, ()), environment, [*jobs, a_job()]).buckets
+    assert [line.status for line in lines[:2]] == ["pass", "pass"]
+    assert lines[0].detail == "write, replace, read, list and delete were tried"
+    assert [p.name for p in tmp_path.rglob("*")] == ["there"]
+
+
+def test_a_job_without_a_store_is_told_where_its_checkpoints_lie(buckets: Buckets) -> None:
+    environment = team()
+    (line,) = check.check(check.accounts(environment, ()), environment, [a_job()]).buckets
+    assert (line.status, line.detail) == ("skip", "in the rig's folder on this machine: no store is named")
+
+
+def test_a_cloud_that_lets_no_node_into_the_jobs_data_is_disabled_for_it(
+    buckets: Buckets, clouds: dict[str, Module], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = Check(name="rights on gs://data", status="fail", detail="missing")
+    asked: list[tuple[tuple[str, ...], str | None]] = []
+
+    class Grants:
+        def grants(self, _account: Account, urls: tuple[str, ...], container: str | None) -> Iterator[Check]:
+            asked.append((urls, container))
+            yield refused
+
+    has = registry.has
+    monkeypatch.setattr(registry, "has", lambda cloud, name: (cloud == "aws") if name == "grants" else has(cloud, name))
+    monkeypatch.setattr(registry, "grants", lambda _cloud: Grants())
+    environment = team()
+    mounts = (Mount(target="/w", source="gs://w", mode=MountMode.MOUNT), Mount(target="/r", source="gs://data/r"))
+    job = kept_in("s3://ckpt", mounts=mounts, image="gcr.io/elsewhere/train:1")
+    aws, gcp = check.check(check.accounts(environment, ()), environment, [job]).clouds
+    assert asked == [(("s3://ckpt", "gs://w", "gs://data/r"), job.image)]
+    assert aws.failure == refused
+    assert (gcp.failure, gcp.checks[-1].name, gcp.checks[-1].status) == (None, f"image {job.image}", "skip")
+    assert "registry_project: elsewhere" in gcp.checks[-1].detail

@@ -8,7 +8,8 @@ import pytest
 
 from support import rigs
 from trainrig.errors import Unplaceable
-from trainrig.lifecycle.rig_request import image_gap, rig_request
+from trainrig.lifecycle.node_rights import image_gap
+from trainrig.lifecycle.rig_request import rig_request
 from trainrig.model.environment import CloudPolicy, Environment
 from trainrig.model.job import Checkpoints, Job, Mount, MountMode, ResourceOption
 from trainrig.render.request import RigRequest
