@@ -31,7 +31,8 @@ LAST_PAUSE_SECONDS = 1.0
 QUIET_AFTER_SECONDS = 60.0
 QUIET_PAUSE_SECONDS = 4.0
 POLL_SECONDS = 30  # for one answer, of 5000 lines at most
-SILENT_SECONDS = 2.0  # a node that answered so lately is not asked about
+SILENT_SECONDS = 2.0  # a node that has not answered for less than that is not asked about
+ASLEEP_SECONDS = POLL_SECONDS + 15  # a look that took longer: we did not run, as when a laptop sleeps
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,7 +70,7 @@ class _Watch:
     cursor: str = ""
     end: NodeEnd | None = None
     noticed: bool = False
-    answered_at: float = field(default_factory=time.monotonic)
+    silent_since: float | None = None  # the first look in a row that it did not answer
     said_at: float = field(default_factory=time.monotonic)  # the last line of the job
 
 
@@ -108,7 +109,8 @@ def follow(
 ) -> JobEnd:
     """Emits every log line once, as LogLine, until the job has ended on all nodes or a node is lost.
 
-    A broken connection loses nothing: lines are read from the node's journal after the last one seen.
+    A broken connection loses nothing: lines are read from the node's journal after the last one seen. Silence is
+    counted from the first look that a node did not answer, and not from its last answer: while we slept, nobody asked.
 
     Args:
         lost_seconds: a node that has not answered for so long is lost.
@@ -137,7 +139,7 @@ def follow(
             if noticed and heed_notice:
                 return JobEnd(verdict="noticed", nodes=ends, noticed=noticed)
             # A rank that lost its peer fails too: while a node is silent, nobody can blame the job.
-            if any(e.exit_code for e in ends) and not _silent(watches):
+            if any(e.exit_code for e in ends) and all(w.silent_since is None for w in watches):
                 return JobEnd(verdict="failed", nodes=ends)
         # Also while there is more to read: a job that writes faster than we read must still hear of its limits.
         if not on_tick():
@@ -154,16 +156,13 @@ def _longest_pause(watches: Sequence[_Watch]) -> float:
 
 def _lost(watches: Sequence[_Watch], lost_seconds: float, gone: Callable[[], bool | None]) -> tuple[int, ...]:
     """The ranks that do not answer and will not: silent for too long, or gone as the cloud says."""
-    now = time.monotonic()
-    silent = _silent(watches)
-    if silent and gone() is True:
-        return tuple(w.node.rank for w in silent)
-    return tuple(w.node.rank for w in silent if now - w.answered_at > lost_seconds)
 
+    def silent(seconds: float) -> tuple[int, ...]:
+        now = time.monotonic()
+        return tuple(w.node.rank for w in watches if w.silent_since is not None and now - w.silent_since > seconds)
 
-def _silent(watches: Sequence[_Watch]) -> list[_Watch]:
-    now = time.monotonic()
-    return [w for w in watches if not w.end and now - w.answered_at > SILENT_SECONDS]
+    doubted = silent(SILENT_SECONDS)
+    return doubted if doubted and gone() is True else silent(lost_seconds)
 
 
 def stop(ssh: Ssh, observe: Observer) -> None:
@@ -193,17 +192,22 @@ def _poll(
     """Takes the node's news; True when there is more to read at once."""
     if watch.end:
         return False
-    words = [POLL, *([watch.cursor] if watch.cursor else [])]
+    words, began = [POLL, *([watch.cursor] if watch.cursor else [])], time.monotonic()
     try:
         outcome = ssh.run(watch.node, words, timeout_seconds=POLL_SECONDS, check=False)
+        answer = "" if outcome.returncode == UNREACHABLE else outcome.stdout
     except CommandFailed:
-        return False  # it hangs, which is one way of not answering
-    if outcome.returncode == UNREACHABLE or not outcome.stdout:
+        answer = ""  # it hangs, which is one way of not answering
+    ended = time.monotonic()
+    if not answer:
+        if watch.silent_since is None:
+            watch.silent_since = began if ended - began < ASLEEP_SECONDS else ended
         return False
-    watch.answered_at = time.monotonic()
-    head, *entries = outcome.stdout.splitlines()
+    watch.silent_since = None
+    # Not splitlines(): the journal leaves in a line what only Python takes for the end of one, such as U+2028.
+    head, *entries = answer.removesuffix("\n").split("\n")
     for entry in map(json.loads, entries):
-        watch.cursor, watch.said_at = entry["__CURSOR"], watch.answered_at
+        watch.cursor, watch.said_at = entry["__CURSOR"], ended
         observe(LogLine(rank=watch.node.rank, text=_text(entry.get("MESSAGE")), cursor=watch.cursor))
     if len(entries) >= BATCH_LINES:
         return True

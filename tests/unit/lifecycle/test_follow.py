@@ -24,7 +24,7 @@ WELL = {"exit_code": 0, "oom_killed": False, "finished_at": "2026-01-01T00:00:00
 
 
 def answer(state: dict[str, Any], *lines: str) -> Outcome:
-    entries = [json.dumps({"__CURSOR": f"c-{line}", "MESSAGE": line}) for line in lines]
+    entries = [json.dumps({"__CURSOR": f"c-{line}", "MESSAGE": line}, ensure_ascii=False) for line in lines]
     return Outcome(returncode=0, stdout="\n".join([json.dumps(state), *entries]), stderr="", seconds=0)
 
 
@@ -36,7 +36,7 @@ def followed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., JobEnd]:
     """Follows one node that gives these answers in turn, and then the last one for ever."""
 
     def run(
-        answers: Sequence[Outcome],
+        answers: Sequence[Outcome | Callable[[], Outcome]],
         observe: Callable[[Event], None] = silent,
         peer: Outcome | None = None,
         **options: Any,
@@ -50,7 +50,8 @@ def followed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., JobEnd]:
                 assert peer is not None
                 return peer
             asked.append(words[1:])
-            return left.pop(0) if len(left) > 1 else left[0]
+            found = left.pop(0) if len(left) > 1 else left[0]
+            return found() if callable(found) else found
 
         monkeypatch.setattr(Ssh, "run", polled)
         monkeypatch.setattr("time.sleep", lambda _seconds: None)
@@ -111,6 +112,56 @@ def test_a_rank_that_fails_while_its_peer_is_silent_is_not_to_blame(
 def test_a_rank_that_fails_while_its_peer_answers_has_failed(followed: Callable[..., JobEnd]) -> None:
     end = followed([answer({**WELL, "exit_code": 3})], peer=answer(RUNS))
     assert (end.verdict, end.exit_code) == ("failed", 3)
+
+
+def test_a_laptop_that_slept_gives_its_nodes_all_of_their_time_to_answer(
+    followed: Callable[..., JobEnd], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After an hour's sleep the first looks find a dead connection, and nobody has been silent for an hour."""
+    clock = [time.monotonic()]
+    naps = iter([0.2, 3600])
+
+    def sleep(seconds: float) -> None:
+        clock[0] += next(naps, seconds)
+
+    monkeypatch.setattr(job_control, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep))
+    assert followed([answer(RUNS)] * 2 + [SILENT] * 20 + [answer(WELL)]).verdict == "succeeded"
+
+
+def test_a_look_that_was_slept_through_is_no_silence(
+    followed: Callable[..., JobEnd], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [time.monotonic()]
+
+    def sleep(seconds: float) -> None:
+        clock[0] += seconds
+
+    def slept() -> Outcome:
+        clock[0] += 3600
+        return SILENT
+
+    monkeypatch.setattr(job_control, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep))
+    assert followed([answer(RUNS), slept, *[SILENT] * 20, answer(WELL)]).verdict == "succeeded"
+
+
+def test_a_node_that_stays_silent_after_the_sleep_is_lost(
+    followed: Callable[..., JobEnd], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [time.monotonic()]
+
+    def sleep(seconds: float) -> None:
+        clock[0] += seconds
+
+    monkeypatch.setattr(job_control, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep))
+    began = clock[0]
+    assert followed([answer(RUNS), SILENT]).verdict == "lost"
+    assert 60 < clock[0] - began < 65
+
+
+def test_a_line_may_hold_what_python_takes_for_the_end_of_one(followed: Callable[..., JobEnd]) -> None:
+    seen: list[Event] = []
+    followed([answer(RUNS, "a\u2028b\x85c"), answer(WELL)], seen.append)
+    assert [e.text for e in seen if isinstance(e, LogLine)] == ["a\u2028b\x85c"]
 
 
 def test_following_stops_when_told_to(followed: Callable[..., JobEnd]) -> None:
