@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 from trainrig.clouds import registry
 from trainrig.localcloud import engine, hostkey, machine
@@ -18,8 +20,8 @@ NETWORK = "bridge"
 
 
 @contextmanager
-def booted(rig: Path, count: int = 1) -> Iterator[tuple[Node, ...]]:
-    """`count` nodes that the key in `rig` opens."""
+def booted(rig: Path, count: int = 1, *, devices: Sequence[str] = ()) -> Iterator[tuple[Node, ...]]:
+    """`count` nodes that the key in `rig` opens; they see this machine's `devices`."""
     registry.prepare("local").prepare(proc.run, silent)
     docker = engine.connect()
     run_id = new_run_id()
@@ -28,7 +30,8 @@ def booted(rig: Path, count: int = 1) -> Iterator[tuple[Node, ...]]:
     try:
         for rank, spec in enumerate(specs):
             key = hostkey.generate()
-            container = machine.create(docker, spec, key)
+            with _with_devices(devices):
+                container = machine.create(docker, spec, key)
             seen = machine.start(docker, container, spec.name)
             assert seen.private_ip
             assert seen.ssh_port
@@ -48,6 +51,18 @@ def booted(rig: Path, count: int = 1) -> Iterator[tuple[Node, ...]]:
     finally:
         for spec in specs:
             machine.remove(docker, spec.name, spec.volume)
+
+
+@contextmanager
+def _with_devices(devices: Sequence[str]) -> Iterator[None]:
+    flags = machine.flags
+
+    def more(*args: Any) -> dict[str, Any]:
+        found = flags(*args)
+        return {**found, "devices": [*found["devices"], *devices]}
+
+    with mock.patch.object(machine, "flags", more):
+        yield
 
 
 def gateway(node: Node) -> str:

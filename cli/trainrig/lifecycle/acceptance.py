@@ -162,9 +162,12 @@ def _disk(promise: Promise, answers: Answers) -> tuple[Status, str]:  # noqa: AR
     free, rate = disk["free_bytes"], disk["write_bytes_per_second"]
     if free < MIN_FREE_BYTES:
         return "fail", f"{free / 1e9:.1f} GB free, {MIN_FREE_BYTES / 1e9:.1f} GB are the least"
-    if 0 < disk["free_inodes"] < MIN_FREE_INODES:
+    if disk["free_inodes"] is not None and disk["free_inodes"] < MIN_FREE_INODES:
         return "fail", f"{disk['free_inodes']} inodes free"
-    return _verdict(rate >= MIN_WRITE_BYTES_PER_SECOND, f"{free / 1e9:.1f} GB free, writes {rate / 1e6:.0f} MB/s")
+    left = answers.probe.get("disks_left") or ()
+    unused = f"; not used, since they carry something: {', '.join(left)}" if left else ""
+    said = f"{free / 1e9:.1f} GB free, writes {rate / 1e6:.0f} MB/s{unused}"
+    return _verdict(rate >= MIN_WRITE_BYTES_PER_SECOND, said)
 
 
 def _docker(promise: Promise, answers: Answers) -> tuple[Status, str]:  # noqa: ARG001

@@ -68,6 +68,7 @@ def test_without_a_gpu_no_gpu_check_is_ever_passed() -> None:
         ("xid", {"xid": ["NVRM: Xid (PCI:0000:1e:00): 79, GPU has fallen off the bus"]}, "fallen off the bus"),
         ("disk", {"disk": {"free_bytes": 1 << 20, "free_inodes": 9**9, "write_bytes_per_second": None}}, "0.0 GB free"),
         ("disk", {"disk": {"free_bytes": 1 << 40, "free_inodes": 5, "write_bytes_per_second": 1 << 30}}, "5 inodes"),
+        ("disk", {"disk": {"free_bytes": 1 << 40, "free_inodes": 0, "write_bytes_per_second": None}}, "0 inodes"),
         ("disk", {"disk": {"free_bytes": 1 << 40, "free_inodes": 9**9, "write_bytes_per_second": 1 << 20}}, "1 MB/s"),
         ("docker", {"docker": None, "errors": {"docker": "Cannot connect to the Docker daemon"}}, "Cannot connect"),
         ("docker", {"docker": {"version": "28.2.2", "free_bytes": 0}}, "0.0 GB free for images"),
@@ -124,3 +125,11 @@ def test_what_is_not_there_is_not_applicable() -> None:
 def test_a_node_that_answers_nothing_passes_nothing_but_its_clock() -> None:
     found = verdicts(answers=replace(GOOD, probe={"errors": {}}, in_container=None, image_present=False, bucket=None))
     assert {name for name, (status, _) in found.items() if status == "pass"} == {"clock"}
+
+
+def test_disks_that_are_left_alone_are_told_of() -> None:
+    status, detail = verdicts(disks_left=["/dev/nvme1n1 (LVM2_member)"])["disk"]
+    assert status == "pass"
+    assert detail.endswith("; not used, since they carry something: /dev/nvme1n1 (LVM2_member)")
+    countless = {"free_bytes": 1 << 40, "free_inodes": None, "write_bytes_per_second": 1 << 30}
+    assert verdicts(disk=countless)["disk"][0] == "pass"

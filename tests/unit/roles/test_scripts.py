@@ -5,26 +5,34 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
-from jinja2 import Environment, StrictUndefined
 
-ROLES = Path(__file__).parents[3] / "ansible/roles"
+from support.role_scripts import render
+
+# As lsblk tells of them, and what blkid finds there.
+OWN = (
+    "Amazon EC2 NVMe Instance Storage",
+    "nvme_card",
+    "nvme_card1",
+    "Microsoft NVMe Direct Disk",
+    "Microsoft NVMe Direct Disk v2",
+)
 DISKS = {
     "/dev/nvme0n1": ("Amazon Elastic Block Store", ""),
     "/dev/nvme1n1": ("Amazon EC2 NVMe Instance Storage", ""),
     "/dev/nvme2n1": ("Amazon EC2 NVMe Instance Storage", ""),
-    "/dev/nvme3n1": ("Amazon EC2 NVMe Instance Storage", "ext4"),
+    "/dev/nvme3n1": ("Amazon EC2 NVMe Instance Storage", "TYPE=ext4"),
+    "/dev/nvme4n1": ("Amazon EC2 NVMe Instance Storage", "PTTYPE=gpt"),
+    "/dev/nvme5n1": ("nvme_card", ""),
+    "/dev/nvme6n1": ("nvme_card1", ""),
+    "/dev/nvme7n1": ("nvme_card-pd", ""),
+    "/dev/nvme8n1": ("Microsoft NVMe Direct Disk v2", ""),
+    "/dev/nvme9n1": ("MSFT NVMe Accelerator v1.0", ""),
+    "/dev/sda": ("Virtual Disk", ""),
+    "/dev/sdb": ("", ""),
 }
-
-
-def render(role: str, script: str, **variables: Any) -> str:
-    defaults = yaml.safe_load((ROLES / role / "defaults/main.yml").read_text())
-    jinja = Environment(undefined=StrictUndefined, trim_blocks=True, autoescape=False)
-    template = jinja.from_string((ROLES / role / "templates" / f"{script}.j2").read_text())
-    return template.render({**defaults, "ansible_managed": "a test", **variables})
 
 
 def run(tmp_path: Path, text: str, stubs: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
@@ -39,23 +47,37 @@ def run(tmp_path: Path, text: str, stubs: dict[str, str], *words: str) -> subpro
 @pytest.fixture
 def disks() -> dict[str, str]:
     names = "\n".join(f"echo '{name} {model}'" for name, (model, _) in DISKS.items())
-    kinds = "\n".join(f"{name}) echo '{kind}' ;;" for name, (_, kind) in DISKS.items())
+    kinds = "\n".join(f"{name}) echo '{kind}'; exit {0 if kind else 2} ;;" for name, (_, kind) in DISKS.items())
     last = 'for last; do :; done; case "$last" in'
     return {
         "mountpoint": "exit 1",
         "lsblk": f'case "$*" in *NAME,MODEL*) {names} ;; *MOUNTPOINT*) ;; *) echo one line ;; esac',
-        "blkid": f"{last}\n{kinds}\nesac",
+        "blkid": f"{last}\n{kinds}\nesac\nexit 2",
     }
 
 
 def test_only_the_machines_own_empty_disks_are_taken(tmp_path: Path, disks: dict[str, str]) -> None:
     done = run(tmp_path, render("base", "local-disks"), disks, "--check")
-    assert done.stdout == "local disks at /srv/trainrig: /dev/nvme1n1 /dev/nvme2n1\n"
+    own = [name for name, (model, carries) in DISKS.items() if model in OWN and not carries]
+    assert done.stdout == f"local disks at /srv/trainrig: {' '.join(own)}\n"
+
+
+def test_disks_that_carry_something_are_named(tmp_path: Path, disks: dict[str, str]) -> None:
+    assert (
+        run(tmp_path, render("base", "local-disks"), disks, "--left").stdout
+        == "/dev/nvme3n1 (ext4)\n/dev/nvme4n1 (gpt)\n"
+    )
 
 
 def test_disks_that_are_mounted_already_are_left_alone(tmp_path: Path, disks: dict[str, str]) -> None:
     done = run(tmp_path, render("base", "local-disks"), {**disks, "mountpoint": "exit 0"})
     assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_disks_that_an_image_has_put_together_are_used_as_they_are(tmp_path: Path, disks: dict[str, str]) -> None:
+    mounted = {"mountpoint": 'for last; do :; done; [ "$last" = /opt/dlami/nvme ]'}
+    done = run(tmp_path, render("base", "local-disks"), {**disks, **mounted}, "--check")
+    assert done.stdout == "local disks at /srv/trainrig: /opt/dlami/nvme/trainrig\n"
 
 
 def test_missing_packages_are_those_not_there_or_in_another_version(tmp_path: Path) -> None:

@@ -45,8 +45,9 @@ def disk():
     """Free space where the job writes, and how fast it takes 64 MiB down to the device."""
     status = os.statvfs(DATA)
     free = status.f_bavail * status.f_frsize
-    if free < 1 << 29:
-        return {"free_bytes": free, "free_inodes": status.f_favail, "write_bytes_per_second": None}
+    inodes = status.f_favail if status.f_files else None  # some file systems have no such number
+    if free < 1 << 29 or inodes == 0:
+        return {"free_bytes": free, "free_inodes": inodes, "write_bytes_per_second": None}
     path = os.path.join(DATA, ".probe")
     block = os.urandom(1 << 20)
     began = time.monotonic()
@@ -60,9 +61,14 @@ def disk():
         os.path.exists(path) and os.unlink(path)
     return {
         "free_bytes": free,
-        "free_inodes": status.f_favail,
+        "free_inodes": inodes,
         "write_bytes_per_second": round(64 * (1 << 20) / max(seconds, 1e-6)),
     }
+
+
+def disks_left():
+    """The machine's own disks that are not used, since they carry something."""
+    return out("/usr/local/lib/trainrig/local-disks", "--left").splitlines()
 
 
 def docker():
@@ -85,6 +91,7 @@ PARTS = {
     "cuda": cuda,
     "xid": xid,
     "disk": disk,
+    "disks_left": disks_left,
     "docker": docker,
     "failed_units": units,
     "kernel": kernel,
