@@ -171,7 +171,7 @@ def test_a_node_without_fuse_says_so(bench: Bench) -> None:
 
 
 def test_the_job_reads_and_writes_its_data_and_the_keys_go_with_it(bench: Bench, tmp_path: Path) -> None:
-    lay_secrets(bench.ssh, KEYS)
+    lay_secrets(bench.ssh, bench.ssh.nodes, KEYS)
     launch = Launch(job=bench.job, nodes=bench.ssh.nodes, offer=OFFER, image=bench.image, rig="t", run_id="abc23456")
     deliver.deliver(bench.ssh, launch, silent)
     job_control.start(bench.ssh, launch, silent)

@@ -4,7 +4,7 @@ and versions. It proves what happens to packages, pins and holds. It proves noth
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,17 @@ import pytest
 import yaml
 
 from support import apt_repo, nodes
+from support.jobs import a_job, an_offer
 from trainrig import assets
+from trainrig.clouds import registry
 from trainrig.errors import ConfigureFailed
-from trainrig.lifecycle.configure import open_ssh
+from trainrig.lifecycle import deliver, job_control
+from trainrig.lifecycle.configure import configure, lay_secrets, open_ssh
+from trainrig.lifecycle.run_steps import _mendable
+from trainrig.localcloud import engine
 from trainrig.model.events import silent
 from trainrig.render.inventory import inventory
+from trainrig.render.launch import Launch
 from trainrig.tools.ansible import run_playbook
 from trainrig.tools.ssh import Ssh
 
@@ -38,7 +44,7 @@ DRIVER = """
 - hosts: all
   gather_facts: false
   tasks:
-    - ansible.builtin.setup: {gather_subset: ["!all", "!min", distribution]}
+    - ansible.builtin.setup: {gather_subset: ["!all", "!min", distribution, platform]}
     - ansible.builtin.include_role: {name: nvidia_driver}
     - ansible.builtin.include_role: {name: container_runtime, tasks_from: toolkit}
       when: with_toolkit
@@ -51,16 +57,23 @@ class Bench:
     playbooks: Path
     variables: dict[str, Any]
 
-    def play(self, text: str, variables: dict[str, Any]) -> list[str]:
+    def play(
+        self, text: str, variables: dict[str, Any], on_reboot: Callable[[str], None] = lambda _: None
+    ) -> list[str]:
         """The tasks that changed something."""
         playbook = self.playbooks / "configure.yml"
         playbook.write_text(text)
         hosts = inventory(self.ssh.nodes, variables, ssh_config=self.ssh.config)
-        recap = run_playbook(playbook, hosts, directory=self.ssh.rig / "ansible", observe=silent)
+        directory = self.ssh.rig / "ansible"
+        recap = run_playbook(playbook, hosts, directory=directory, observe=silent, on_reboot=on_reboot)
         return [task for _, task in recap.changed]
 
-    def converge(self, driver: str, **changes: Any) -> list[str]:
-        return self.play(DRIVER, {**self.variables, "nvidia_driver_version": driver, **changes})
+    def converge(self, driver: str, *, on_reboot: Callable[[str], None] = lambda _: None, **changes: Any) -> list[str]:
+        return self.play(DRIVER, {**self.variables, "nvidia_driver_version": driver, **changes}, on_reboot)
+
+    @property
+    def container(self) -> Any:
+        return engine.connect().client.containers.get(self.ssh.nodes[0].instance_id)
 
     def sh(self, line: str) -> str:
         return self.ssh.run(self.ssh.nodes[0], ["sh", "-c", line], check=False, timeout_seconds=60).stdout.strip()
@@ -96,7 +109,7 @@ def _variables(url: str, nvidia: apt_repo.Repository, toolkit: apt_repo.Reposito
         "base_apt_lock_seconds": 60,
         "with_toolkit": False,
         "nvidia_driver_gpu_count": 2,
-        "nvidia_driver_reboot": False,  # a container has no kernel of its own to boot
+        "nvidia_driver_reboot": False,  # without a kernel of its own it would boot each time, see below
         "nvidia_driver_repository_url": f"{url}/nvidia",
         "nvidia_driver_repository_suite": "./",
         "nvidia_driver_key_url": f"{url}/nvidia/key.asc",
@@ -160,3 +173,44 @@ def test_a_node_with_other_gpus_than_promised_is_refused(bench: Bench, gpus: str
             bench.converge("570.124.06")
     finally:
         bench.sh("echo '2 H100-standin' > /etc/standin-gpus")
+
+
+def test_a_node_boots_into_its_new_driver_and_runs_a_job(bench: Bench) -> None:
+    bench.converge("570.124.06")
+    lay_secrets(bench.ssh, bench.ssh.nodes, {"KEY": "first"})
+    port, key = bench.ssh.nodes[0].ssh_port, bench.sh("cat /etc/ssh/ssh_host_ed25519_key.pub")
+    booted: list[str] = []
+
+    def lay_again(name: str) -> None:
+        booted.append(name)
+        assert bench.sh("cat /run/trainrig/data.json") == ""  # memory, and gone
+        lay_secrets(bench.ssh, bench.ssh.nodes, {"KEY": "again"})
+
+    options = {"nvidia_driver_reboot": True, "nvidia_driver_secrets": True}
+    changed = bench.converge("570.133.20", on_reboot=lay_again, **options)
+    assert "nvidia_driver : Boot into the new driver" in changed
+    assert booted == [bench.ssh.nodes[0].name]
+    assert bench.packages()["libcuda1"] == ("hold", "570.133.20-1")
+    assert "again" in bench.sh("cat /run/trainrig/data.json")
+    assert bench.container.attrs["NetworkSettings"]["Ports"]["22/tcp"][0]["HostPort"] == str(port)
+    assert bench.sh("cat /etc/ssh/ssh_host_ed25519_key.pub") == key
+    image = registry.built_images("local").container()
+    ssh = configure(bench.ssh.rig, a_job(), an_offer(), bench.ssh.nodes, image, silent)
+    launch = Launch(job=a_job(run="true"), nodes=ssh.nodes, offer=an_offer(), image=image, rig="t", run_id="abc23456")
+    deliver.deliver(ssh, launch, silent)
+    job_control.start(ssh, launch, silent)
+    assert job_control.follow(ssh, silent).verdict == "succeeded"
+
+
+def test_a_node_that_does_not_come_back_from_its_reboot_gets_its_verdict_in_time(bench: Bench) -> None:
+    bench.converge("570.133.20")
+    bench.container.update(restart_policy={"Name": "no"})
+    try:
+        with pytest.raises(ConfigureFailed, match=r"it did not come back from its reboot in \d+ s") as failed:
+            bench.converge("570.124.06", nvidia_driver_reboot=True, nvidia_driver_reboot_seconds=5)
+        assert _mendable(failed.value)  # the next attempt may do better
+    finally:
+        bench.container.start()
+        open_ssh(bench.ssh.rig, bench.ssh.nodes, silent)
+    bench.converge("570.124.06")  # it goes on where the reboot was
+    assert bench.packages()["libcuda1"] == ("hold", "570.124.06-1")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from trainrig import assets
+from trainrig.errors import CommandFailed
 from trainrig.model.events import Observer, Progress
 from trainrig.model.fabric import ETHERNET, Fabric
 from trainrig.model.job import Job
@@ -64,7 +66,7 @@ def configure(
     ssh = open_ssh(rig, nodes, observe, ready_seconds=ready_seconds)
     on_ready(ssh)
     if secrets:
-        lay_secrets(ssh, secrets)
+        lay_secrets(ssh, ssh.nodes, secrets)
     variables = role_variables(
         job, offer, image, driver=driver, fabric=fabric, bucket=bucket, grace_seconds=grace_seconds
     )
@@ -73,7 +75,7 @@ def configure(
     moved = [node for node, unmoved in zip(ssh.nodes, same, strict=True) if not unmoved]
     changes = 0
     if moved:
-        changes = len(converge(ssh, moved, variables, observe, stopped=stopped).changed)
+        changes = len(_converge_with(ssh, moved, variables, secrets, observe, stopped).changed)
         in_parallel(moved, lambda node: ssh.run(node, [STATE, digest]))
     message = f"{changes} changes on {len(moved)} of {len(ssh.nodes)} nodes"
     observe(Progress(phase="configure", message=message, done=1, total=1))
@@ -91,12 +93,32 @@ def open_ssh(rig: Path, nodes: Sequence[Node], observe: Observer, *, ready_secon
     return ssh
 
 
-def lay_secrets(ssh: Ssh, secrets: Mapping[str, str]) -> None:
+def _converge_with(
+    ssh: Ssh,
+    nodes: Sequence[Node],
+    variables: dict[str, Any],
+    secrets: Mapping[str, str] | None,
+    observe: Observer,
+    stopped: Callable[[], bool],
+) -> ansible.Recap:
+    """`converge`, and the secrets laid again on a node that a new driver made boot: they were in its memory."""
+
+    def lay_again(name: str) -> None:
+        with suppress(CommandFailed):  # the role that waits for them tells of it
+            lay_secrets(ssh, [node for node in nodes if node.name == name], secrets or {})
+
+    if not secrets:
+        return converge(ssh, nodes, variables, observe, stopped=stopped)
+    variables = {**variables, "nvidia_driver_secrets": True}
+    return converge(ssh, nodes, variables, observe, stopped=stopped, on_reboot=lay_again)
+
+
+def lay_secrets(ssh: Ssh, nodes: Sequence[Node], secrets: Mapping[str, str]) -> None:
     """What opens the job's stores, on each node's tmpfs for root alone; it goes with the job, or the node."""
     new = f"{STORE_SECRETS}.new"
     line = f"umask 077 && mkdir -p {STORE_SECRETS.parent} && cat >{new} && mv {new} {STORE_SECRETS}"
     text = json.dumps(dict(secrets)).encode()
-    ssh.each(lambda node: ssh.run(node, ["sh", "-c", line], stdin=text, secrets=[*secrets.values()]))
+    in_parallel(nodes, lambda node: ssh.run(node, ["sh", "-c", line], stdin=text, secrets=[*secrets.values()]))
 
 
 def converge(
@@ -107,6 +129,7 @@ def converge(
     *,
     check: bool = False,
     stopped: Callable[[], bool] = lambda: False,
+    on_reboot: Callable[[str], None] = lambda _node: None,
 ) -> ansible.Recap:
     """One run of all roles; with `check` it changes nothing and the recap lists what is not as the roles want it."""
     return ansible.run_playbook(
@@ -116,6 +139,7 @@ def converge(
         observe=observe,
         check=check,
         stopped=stopped,
+        on_reboot=on_reboot,
     )
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import random
 import socket
+import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +17,7 @@ from typing import Any
 from docker.errors import APIError, DockerException, NotFound
 from docker.models.containers import Container
 from docker.types import DeviceRequest, Mount
+from filelock import FileLock
 
 from trainrig.errors import CommandFailed, RigError
 from trainrig.localcloud import engine as docker_engine
@@ -24,6 +28,8 @@ from trainrig.localcloud.rootfs import LEASE_FILE, lease_files, node_files, read
 
 SSH = "22/tcp"
 BOOT_SECONDS = 120  # a second, on a machine that is not busy
+MAX_BOOTS = 10  # of one node; one that ends itself each time is broken
+PORTS = range(20_000, 32_768)  # below those that a kernel gives to whoever asks for any
 FUSE = Path("/dev/fuse")
 LOOPBACK = "127.0.0.1"
 
@@ -75,15 +81,45 @@ def create(engine: Engine, spec: MachineSpec, host_key: HostKey) -> str:
 
 
 def _create(engine: Engine, spec: MachineSpec) -> Container:
-    arguments = flags(spec, chosen(engine, spec.image) or Isolation.NESTED)
+    isolation = chosen(engine, spec.image) or Isolation.NESTED
+    # Its port is a node's own from here on, started or not.
+    with FileLock(Path(tempfile.gettempdir()) / f"trainrig-ports-{os.getuid()}.lock", mode=0o600):
+        arguments = flags(spec, isolation, _free_port(engine))
+        try:
+            return engine.client.containers.create(**arguments)
+        except APIError as error:
+            if error.status_code != 409 or not _is_ours(engine, spec):
+                raise
+            # A killed apply left it: created, but never written into the state.
+            engine.client.containers.get(spec.name).remove(force=True, v=True)
+            return engine.client.containers.create(**arguments)
+
+
+def _free_port(engine: Engine) -> int:
+    """One that no node has. Were Docker to choose, it would choose again at each boot of the node."""
+    nodes = engine.client.api.containers(all=True, filters={"label": RUN_ID_LABEL})
+    taken = {port for node in nodes for port in _ports(engine, node["Id"])}
+    for port in random.sample(PORTS, len(PORTS)):
+        if port not in taken and _is_free(port):
+            return port
+    raise CommandFailed("this machine has no free port for a node's sshd")
+
+
+def _ports(engine: Engine, container_id: str) -> list[int]:
     try:
-        return engine.client.containers.create(**arguments)
-    except APIError as error:
-        if error.status_code != 409 or not _is_ours(engine, spec):
-            raise
-        # A killed apply left it: created, but never written into the state.
-        engine.client.containers.get(spec.name).remove(force=True, v=True)
-        return engine.client.containers.create(**arguments)
+        bindings = engine.client.api.inspect_container(container_id)["HostConfig"]["PortBindings"] or {}
+    except NotFound:
+        return []
+    return [int(b["HostPort"]) for b in bindings.get(SSH) or [] if b["HostPort"]]
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+    return True
 
 
 def _is_ours(engine: Engine, spec: MachineSpec) -> bool:
@@ -94,8 +130,8 @@ def _is_ours(engine: Engine, spec: MachineSpec) -> bool:
     return bool(labels.get(RUN_ID_LABEL) == spec.labels[RUN_ID_LABEL])
 
 
-def flags(spec: MachineSpec, isolation: Isolation) -> dict[str, Any]:
-    """The arguments of `docker create`."""
+def flags(spec: MachineSpec, isolation: Isolation, port: int) -> dict[str, Any]:
+    """The arguments of `docker create`. `port` of this machine leads to the node's sshd."""
     return {
         "image": spec.image,
         "command": ["/sbin/init"],
@@ -103,7 +139,9 @@ def flags(spec: MachineSpec, isolation: Isolation) -> dict[str, Any]:
         "hostname": spec.name,
         "labels": dict(spec.labels),
         "network": spec.network,
-        "ports": {SSH: (LOOPBACK, None)},
+        "ports": {SSH: (LOOPBACK, port)},
+        # Its own reboot, see recipe.NODE. One that was killed or has powered off stays so.
+        "restart_policy": {"Name": "on-failure", "MaximumRetryCount": MAX_BOOTS},
         "mounts": [Mount("/var/lib/docker", spec.volume, type="volume", labels=dict(spec.labels))],
         "nano_cpus": round(spec.cpus * 1e9) or None,
         "mem_limit": f"{spec.memory_mib}m" if spec.memory_mib else None,

@@ -43,6 +43,9 @@ class Recipe:
 # the role container_runtime writes, which then need not restart the daemon (tests/contract/test_node_image.py).
 DAEMON_JSON = '{"exec-opts": ["native.cgroupdriver=systemd"]}'
 
+# A reboot ends the container as a failure does, which Docker starts again (machine.py); a power-off ends it for good.
+REBOOT = r"[Unit]\nSuccessAction=exit-force\nSuccessActionExitStatus=133\n"
+
 NODE = Recipe(
     repository="trainrig-node",
     variant="minbase",
@@ -73,6 +76,8 @@ NODE = Recipe(
         'mkdir -p "$1/etc/docker"',
         f"""echo '{DAEMON_JSON}' > "$1/etc/docker/daemon.json" """,
         'printf "UseDNS no\\nPasswordAuthentication no\\n" > "$1/etc/ssh/sshd_config.d/trainrig.conf"',
+        'mkdir -p "$1/etc/systemd/system/systemd-reboot.service.d"',
+        f"""printf '{REBOOT}' > "$1/etc/systemd/system/systemd-reboot.service.d/container.conf" """,
         'chroot "$1" systemctl mask getty.target apt-daily.timer apt-daily-upgrade.timer systemd-udevd.service',
         # Identity is a node's own; the Terraform provider puts a fresh host key into each.
         'rm -f "$1"/etc/ssh/ssh_host_* "$1/var/lib/dbus/machine-id"',

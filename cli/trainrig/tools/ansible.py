@@ -54,20 +54,21 @@ def run_playbook(
     check: bool = False,
     timeout_seconds: float = 3600,
     stopped: Callable[[], bool] = lambda: False,
+    on_reboot: Callable[[str], None] = lambda _node: None,
 ) -> Recap:
     """Runs `playbook` on all hosts of `inventory`; `directory` (of the rig) takes the inventory and the log.
 
     Args:
         stopped: asked about once a second; True ends the playbook where it is.
+        on_reboot: hears the name of a node that a task has booted again.
 
     Raises:
         Interrupted: `stopped` said so.
         ConfigureFailed: a task failed, a node did not answer, the playbook could not be read, or time ran out.
     """
     recap = Recap(log=directory / "artifacts" / "last" / "stdout")
-    status, rc = _run(
-        playbook, inventory, directory, check, timeout_seconds, _Listener(recap, observe, task_count(playbook)), stopped
-    )
+    listener = _Listener(recap, observe, task_count(playbook), on_reboot)
+    status, rc = _run(playbook, inventory, directory, check, timeout_seconds, listener, stopped)
     if status == "canceled":
         raise Interrupted("configuring was interrupted", hint="trainrig configure goes on with it")
     if status == "timeout":
@@ -84,9 +85,12 @@ def run_playbook(
 class _Listener:
     """Turns ansible-runner's event dictionaries into Progress and the recap. Returns False: no file an event."""
 
-    def __init__(self, recap: Recap, observe: Observer, total: int) -> None:
+    def __init__(
+        self, recap: Recap, observe: Observer, total: int, on_reboot: Callable[[str], None] = lambda _node: None
+    ) -> None:
         self.recap = recap
         self._observe = observe
+        self._on_reboot = on_reboot
         self._started = 0
         self._total = total
 
@@ -107,18 +111,24 @@ class _Listener:
         if kind in _FAILED:
             if data.get("ignore_errors"):
                 return
+            # Of the module `reboot`: it was told to, and has not been seen again.
+            lost = bool(result.get("rebooted"))
             failure = TaskFailure(
                 node=node,
                 role=str(data.get("role") or ""),
                 task=str(data.get("task") or ""),
-                message=_message(result),
-                unreachable=kind == "runner_on_unreachable",
+                message=f"it did not come back from its reboot in {result.get('elapsed')} s"
+                if lost
+                else _message(result),
+                unreachable=lost or kind == "runner_on_unreachable",
             )
             recap.failures.append(failure)
             self._tell(f"failed: {failure}", node)
         elif result.get("changed"):
             paths = ", ".join(map(str, result.get("paths") or []))
             recap.changed.append((node, f"{task} ({paths})" if paths else task))
+            if result.get("rebooted"):
+                self._on_reboot(node)
 
     def _tell(self, message: str, node: str | None = None) -> None:
         step = Progress(phase="configure", message=message, node=node, done=self._started, total=self._total)

@@ -66,3 +66,18 @@ def test_the_shipped_playbook_is_counted_with_the_roles_that_it_always_runs() ->
         for role in ("base", "container_runtime", "agent", "job")
     )
     assert task_count(playbook) == imported + len(yaml.safe_load(playbook.read_text())[0]["tasks"])
+
+
+def test_a_node_that_was_booted_again_is_told_of_at_once() -> None:
+    told: list[str] = []
+    listener = _Listener(Recap(), lambda _: None, 10, told.append)
+    listener(result("runner_on_ok", changed=True, rebooted=True, elapsed=40))
+    listener(result("runner_on_ok", changed=True))
+    assert told == ["tr-hello-0"]
+
+
+def test_a_node_that_does_not_come_back_from_its_reboot_does_not_answer() -> None:
+    recap, _ = listen(result("runner_on_failed", rebooted=True, elapsed=905, msg="Timed out waiting for last boot"))
+    (failure,) = recap.failures
+    assert failure.unreachable
+    assert failure.message == "it did not come back from its reboot in 905 s"
