@@ -160,11 +160,12 @@ def place(
     if wrong_region:
         return wrong_region
     if option.zone is not None and option.zone != offer.zone:
-        return Code.ZONE_NOT_ALLOWED, f"the job asks for {option.zone}{_zone_hint(option.zone, offer)}"
+        return Code.ZONE_NOT_ALLOWED, f"the job asks for {option.zone}{zone_hint(option.zone, offer)}"
     if policy.zones and offer.zone not in policy.zones:
         return (
             Code.ZONE_NOT_ALLOWED,
-            f"the environment {environment.name} does not have {offer.zone or 'any zone'}",
+            f"the environment {environment.name} does not have {offer.zone or 'any zone'}"
+            + next(("; it has " + zone + hint for zone in policy.zones if (hint := zone_hint(zone, offer))), ""),
         )
     scattered = offer.zone is None and costs[offer.cloud].tariff.scatters_nodes
     if scattered and job.nodes > 1 and job.placement.same == "zone":
@@ -184,7 +185,7 @@ def place(
     return None
 
 
-def _zone_hint(wanted: str, offer: Offer) -> str:
+def zone_hint(wanted: str, offer: Offer) -> str:
     """AWS: `us-east-1a` is another zone in each account, so offers carry the id that all accounts share."""
     if offer.zone is None or offer.zone.startswith(offer.region) or not wanted.startswith(offer.region):
         return ""

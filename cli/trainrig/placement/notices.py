@@ -15,6 +15,7 @@ from trainrig.model.placement import Candidate, Notice, Rejection
 from trainrig.model.placement import RejectionCode as Code
 from trainrig.model.tariff import CloudCosts
 from trainrig.placement import gravity, upload
+from trainrig.placement.fit import zone_hint
 from trainrig.placement.quota import QuotaBook
 from trainrig.placement.score import work_hours
 
@@ -39,6 +40,7 @@ def of(
         *(Notice(code="bucket_not_made", detail=folder_words(m)) for m in job.mounts if m.is_folder),
         *_prices(environment, candidates, rejections, now),
         *_quotas(job, candidates, quotas),
+        *_failover(environment, candidates),
         *gravity.notices(job, candidates, costs),
         *_gpu_names(job),
         *_ports(job),
@@ -127,6 +129,20 @@ def _quotas(job: Job, candidates: Sequence[Candidate], quotas: QuotaBook) -> lis
         )
         for cloud, n in sorted(unknown.items())
     ]
+
+
+def _failover(environment: Environment, candidates: Sequence[Candidate]) -> list[Notice]:
+    """Places of the written order that no offer can have."""
+    found = []
+    for entry in (e for e in environment.failover if e.count("/") == 2):
+        cloud, region, zone = entry.split("/")
+        there = (c.offer for c in candidates if (c.offer.cloud, c.offer.region) == (cloud, region))
+        hint = next((words for offer in there if (words := zone_hint(zone, offer))), "")
+        if hint:
+            found.append(
+                Notice(code="failover_zone_name", detail=f"`failover` names {entry}{hint}: the entry is no place")
+            )
+    return found
 
 
 def _gpu_names(job: Job) -> list[Notice]:

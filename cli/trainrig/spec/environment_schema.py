@@ -88,7 +88,11 @@ _ACCOUNT_KEYS: Final = (
         meaning="How to reach it, by names alone",
     ),
     Key(name="regions", form=list_of(PLACE), meaning="Allowed; all when not given"),
-    Key(name="zones", form=list_of(PLACE), meaning="Allowed; all of the regions when not given"),
+    Key(
+        name="zones",
+        form=list_of(PLACE),
+        meaning="Allowed; all of the regions when not given. Of AWS by their ids (`use1-az4`)",
+    ),
     Key(name="markets", form=list_of(one_of("spot", "on_demand", "reserved")), meaning="Allowed; all when not given"),
     Key(name="credits", form=CREDITS, meaning="Credits to use up"),
     Key(name="priority", form=integer(-1000, 1000), meaning="Lower goes first; equal ones by cost"),

@@ -93,6 +93,9 @@ def test_a_zone_name_that_differs_from_account_to_account_is_explained() -> None
 
     [rejection] = placed([offer(zone="use1-az1")], by_name).rejections
     assert rejection.detail.endswith("offers go by zone id, such as use1-az1")
+    team = environment(clouds=(CloudPolicy(cloud="aws", zones=("us-west-2b", "us-east-1a")),))
+    [rejection] = placed([offer(zone="use1-az1")], an_environment=team).rejections
+    assert "use1-az1; it has us-east-1a, a name that differs" in rejection.detail
     [rejection] = placed([offer(zone="us-east-1b")], by_name).rejections
     assert rejection.detail == "the job asks for us-east-1a"
 

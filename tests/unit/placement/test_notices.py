@@ -54,6 +54,13 @@ def test_a_name_that_no_gpu_has() -> None:
     assert "did you mean A100" in told(options=(wanted,))["gpu_unknown"]
 
 
+def test_a_zone_in_the_written_order_that_no_offer_has_by_that_name() -> None:
+    order = ("aws/us-east-1/us-east-1a", "aws/us-east-1/use1-az1", "aws/us-west-2/us-west-2a", "aws")
+    notices = told(offer(zone="use1-az1"), environment={"failover": order})
+    assert notices["failover_zone_name"].startswith("`failover` names aws/us-east-1/us-east-1a, a name that differs")
+    assert told(offer(zone="us-east-1a"), environment={"failover": order}) == {}
+
+
 def test_keys_that_are_read_and_not_acted_on_are_said() -> None:
     served = option(ports=("6006", "8000-8010"), disk_tier="best")
 
