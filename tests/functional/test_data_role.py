@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from support import nodes, object_store
+from support import gateway, nodes, object_store
 from support.apt_repo import served
 from support.jobs import a_job, an_offer
 from trainrig import assets
@@ -131,7 +131,7 @@ def test_a_mount_that_was_taken_down_is_drift_and_is_mended(bench: Bench) -> Non
 
 
 def test_a_node_that_may_only_read_has_the_bucket_read_only(bench: Bench) -> None:
-    with object_store.read_only(bench.store, nodes.gateway(bench.ssh.nodes[0])) as url:
+    with gateway.read_only(bench.store, address=nodes.gateway(bench.ssh.nodes[0])) as url:
         bench.converge(replace(bench.job, s3_endpoint=url))
         assert bench.sh("cat /srv/trainrig/mounts/3/old.txt; touch /srv/trainrig/mounts/3/x 2>&1 || true") == (
             "oldtouch: cannot touch '/srv/trainrig/mounts/3/x': Read-only file system"

@@ -10,7 +10,7 @@ import pytest
 
 from support import crash, state_backends
 from support.cli import Ran
-from support.gateway import read_only_while
+from support.gateway import read_only
 from support.stub_cloud import objects
 from trainrig.render.root import to_json
 
@@ -69,7 +69,7 @@ def test_a_token_expires_in_a_destroy(site: crash.Site, cli: Cli, step: str) -> 
 def remote(site: crash.Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[crash.Site]:
     """Its state lies in a bucket that can be shut."""
     (tmp_path / "s3").mkdir()
-    with state_backends.s3(tmp_path / "s3") as emulator, read_only_while(site.cloud / "read-only", emulator.url) as url:
+    with state_backends.s3(tmp_path / "s3") as emulator, read_only(emulator.url, site.cloud / "read-only") as url:
         settings = {**emulator.backend.settings, "key": "rig.tfstate", "use_lockfile": True, "max_retries": 1}
         env = {
             **emulator.env,

@@ -11,11 +11,12 @@ import hashlib
 import http.server
 import os
 import subprocess
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from support.web import serving
 
 NVIDIA_SMI = r"""#!/bin/sh
 # stand-in for nvidia-smi, from the dummy driver package @VERSION@
@@ -149,11 +150,5 @@ def served(root: Path, address: str) -> Iterator[str]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Silent."""
 
-    with http.server.ThreadingHTTPServer((address, 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield f"http://{address}:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving(http.server.ThreadingHTTPServer((address, 0), Handler)) as url:
+        yield url

@@ -1,22 +1,24 @@
-"""An object store behind a gate: while a file exists, nothing can be written to the store, as after a policy change."""
+"""An object store for somebody who may only read: always, or while a file exists, as after a policy change."""
 
 from __future__ import annotations
 
 import http.client
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from support.web import serving
+
 REFUSED = b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"
 HOP_BY_HOP = {"connection", "transfer-encoding", "content-length"}
 
 
 @contextmanager
-def read_only_while(gate: Path, store: str) -> Iterator[str]:
-    """The address of the gateway to the store at the address `store`; it is shut to writers while `gate` exists."""
+def read_only(store: str, gate: Path | None = None, address: str = "127.0.0.1") -> Iterator[str]:
+    """The URL of the gateway, at an address of this machine, to the store at the URL `store`; it is shut to writers, or
+    is so while `gate` exists."""
     target = urlsplit(store).netloc
 
     class Handler(BaseHTTPRequestHandler):
@@ -24,7 +26,7 @@ def read_only_while(gate: Path, store: str) -> Iterator[str]:
 
         def _pass_on(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            if gate.exists() and self.command not in {"GET", "HEAD"}:
+            if (gate is None or gate.exists()) and self.command not in {"GET", "HEAD"}:
                 return self._answer(403, {"Content-Type": "application/xml"}, REFUSED)
             connection = http.client.HTTPConnection(target, timeout=30)
             try:
@@ -49,13 +51,5 @@ def read_only_while(gate: Path, store: str) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(ThreadingHTTPServer((address, 0), Handler)) as url:
+        yield url

@@ -6,7 +6,6 @@ import json
 import re
 import socket
 import ssl
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +21,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+
+from support.web import serving
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,15 +105,9 @@ def serve(certificate: Path | None = None) -> Iterator[Loopback]:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)
         server.socket = context.wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    table.url = f"{'https' if certificate else 'http'}://127.0.0.1:{server.server_address[1]}"
-    try:
+    with serving(server) as url:
+        table.url = url.replace("http:", "https:") if certificate else url
         yield table
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def self_signed(path: Path, *hosts: str) -> Path:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import http.server
-import threading
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,48 +34,3 @@ def send(url: str, data: bytes = b"", method: str = "GET") -> bytes:
     with urllib.request.urlopen(request, timeout=30) as answer:
         body: bytes = answer.read()
     return body
-
-
-@contextmanager
-def read_only(store: str, address: str) -> Iterator[str]:
-    """The same store for somebody who may only read."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def _pass_on(self) -> None:
-            headers = {name: value for name, value in self.headers.items() if name.lower() != "host"}
-            request = urllib.request.Request(store + self.path, headers=headers, method=self.command)
-            try:
-                with urllib.request.urlopen(request, timeout=30) as answer:
-                    self._answer(answer.status, answer.read(), dict(answer.headers))
-            except urllib.error.HTTPError as error:
-                self._answer(error.code, error.read(), dict(error.headers))
-
-        do_GET = do_HEAD = _pass_on  # noqa: N815
-
-        def do_PUT(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            self._answer(403, b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>", {})
-
-        do_POST = do_DELETE = do_PUT  # noqa: N815
-
-        def _answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
-            self.send_response(status)
-            for name, value in headers.items():
-                if name.lower() in {"content-type", "etag", "last-modified", "content-length"}:
-                    self.send_header(name, value)
-            if "Content-Length" not in headers:
-                self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Silent."""
-
-    with http.server.ThreadingHTTPServer((address, 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield f"http://{address}:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()

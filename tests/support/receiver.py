@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from support.web import serving
 
 
 class Receiver:
@@ -41,13 +42,6 @@ def receiver() -> Iterator[Receiver]:
 
         def log_message(self, *_words: Any) -> None: ...
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=[0.05])
-    thread.start()
-    found.url = f"http://127.0.0.1:{server.server_port}/hooks/planted-secret"
-    try:
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as url:
+        found.url = f"{url}/hooks/planted-secret"
         yield found
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -8,7 +8,7 @@ from typing import Any
 
 from trainrig.model.node import Node
 from trainrig.model.offer import Market, Offer
-from trainrig.model.placement import Candidate, CostParts
+from trainrig.model.placement import Candidate, CatalogStamp, CostParts, Placement
 from trainrig.model.rig import RigIdentity
 from trainrig.render.request import PinnedImage, RigRequest
 
@@ -46,6 +46,17 @@ def candidate(nodes: int = 1, **offer_changes: Any) -> Candidate:
         setup_usd=zero,
     )
     return Candidate(offer=offer(**offer_changes), nodes=nodes, expected_hours=Decimal(4), parts=parts)
+
+
+def placement() -> Placement:
+    """One candidate and nothing beside it."""
+    return Placement(
+        job="finetune",
+        catalog=CatalogStamp(digest="d", captured_at=None, age_hours=None, offers=1),
+        chosen=candidate(),
+        fallbacks=(),
+        rejections=(),
+    )
 
 
 def identity(**changes: Any) -> RigIdentity:

@@ -30,6 +30,12 @@ class CheckpointId:
             return cls(generation=int(generation), number=int(number))
         return None
 
+    @classmethod
+    def after(cls, ids: Sequence[CheckpointId], generation: int) -> CheckpointId:
+        """The next of a generation; `ids` are those that are committed, in order."""
+        number = ids[-1].number + 1 if ids and ids[-1].generation == generation else 1
+        return cls(generation=generation, number=number)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileEntry:

@@ -125,9 +125,8 @@ class CheckpointBucket:
                 if unchanged(last, found):
                     return None
                 self._upload(source, found, last)
-                number = ids[-1].number + 1 if ids and ids[-1].generation == generation else 1
                 manifest = Manifest(
-                    id=CheckpointId(generation=generation, number=number),
+                    id=CheckpointId.after(ids, generation),
                     run_id=run_id,
                     created_at=iso(now),
                     files=found,

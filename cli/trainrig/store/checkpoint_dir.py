@@ -61,9 +61,8 @@ class CheckpointDir:
             last = self._manifest(ids[-1]) if ids else None
             if unchanged(last, found):
                 return None
-            number = ids[-1].number + 1 if ids and ids[-1].generation == generation else 1
             manifest = Manifest(
-                id=CheckpointId(generation=generation, number=number),
+                id=CheckpointId.after(ids, generation),
                 run_id=run_id,
                 created_at=iso(now),
                 files=found,

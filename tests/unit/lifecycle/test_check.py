@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support import object_store
+from support import gateway, object_store
 from support.jobs import a_job
 from trainrig.clouds import registry
 from trainrig.clouds.base import Account
@@ -188,7 +188,7 @@ def test_the_store_of_a_job_is_tried_by_writing_there(buckets: Buckets, store: s
     jobs = [kept_in("s3://ckpt/runs", s3_endpoint=store), kept_in("s3://gone/runs", s3_endpoint=store)]
     state = StateBackend(kind="s3", settings={"bucket": "tf"})
     environment = Environment(name="team", clouds=(CloudPolicy(cloud="aws"),), checkpoint_store="gs://x", state=state)
-    with object_store.read_only(store, "127.0.0.1") as refusing:
+    with gateway.read_only(store) as refusing:
         jobs.append(kept_in("s3://ckpt/runs", s3_endpoint=refusing))
         found = check.check(check.accounts(environment, ()), environment, [*jobs, jobs[0]])
     told = {line.name: (line.status, line.detail) for line in found.buckets}

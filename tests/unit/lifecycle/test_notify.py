@@ -15,7 +15,6 @@ from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.environment import CloudPolicy, Environment
 from trainrig.model.events import Event, Progress
 from trainrig.model.job import Notify
-from trainrig.model.placement import CatalogStamp, Placement
 from trainrig.store import ledger
 
 
@@ -42,13 +41,7 @@ def run(isolated: Path, said: list[str]) -> RunContext:
         identity=rigs.identity(),
         job=jobs.a_job(notify=Notify(webhook="env:HOOK")),
         environment=Environment(name="test", clouds=(CloudPolicy(cloud="aws"),)),
-        placement=Placement(
-            job="finetune",
-            catalog=CatalogStamp(digest="d", captured_at=None, age_hours=None, offers=1),
-            chosen=rigs.candidate(),
-            fallbacks=(),
-            rejections=(),
-        ),
+        placement=rigs.placement(),
         observe=observe,
     )
     with run.opened() as context:

@@ -16,17 +16,10 @@ from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.environment import CloudPolicy, Environment
 from trainrig.model.events import silent
 from trainrig.model.job import Checkpoints, Job, ResourceOption
-from trainrig.model.placement import CatalogStamp, Placement
 from trainrig.model.rig import RigState
 
 ENVIRONMENT = Environment(name="test", clouds=(CloudPolicy(cloud="aws"),))
-PLACEMENT = Placement(
-    job="finetune",
-    catalog=CatalogStamp(digest="d", captured_at=None, age_hours=None, offers=1),
-    chosen=rigs.candidate(),
-    fallbacks=(),
-    rejections=(),
-)
+PLACEMENT = rigs.placement()
 
 
 @pytest.fixture

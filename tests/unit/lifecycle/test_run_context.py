@@ -11,7 +11,6 @@ from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.environment import CloudPolicy, Environment
 from trainrig.model.events import silent
 from trainrig.model.job import Checkpoints, Job, ResourceOption
-from trainrig.model.placement import CatalogStamp, Placement
 from trainrig.store.journal import Journal
 
 RUN = RunContext(
@@ -23,13 +22,7 @@ RUN = RunContext(
         secrets={"TOKEN": "value:planted-secret", "OTHER": "file:/run/secrets/other"},
     ),
     environment=Environment(name="test", clouds=(CloudPolicy(cloud="aws", regions=("us-east-1",)),)),
-    placement=Placement(
-        job="finetune",
-        catalog=CatalogStamp(digest="d", captured_at=None, age_hours=None, offers=1),
-        chosen=rigs.candidate(),
-        fallbacks=(),
-        rejections=(),
-    ),
+    placement=rigs.placement(),
     observe=silent,
 )
 

@@ -6,13 +6,14 @@ import http.server
 import importlib.machinery
 import importlib.util
 import json
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+
+from support.web import serving
 
 FILE = Path(__file__).parents[3] / "ansible/roles/agent/files/agent.py"
 
@@ -47,12 +48,8 @@ def metadata() -> Iterator[tuple[str, dict[str, str], list[tuple[str, str, str |
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Silent."""
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}", answers, asked
-        server.shutdown()
-        thread.join()
+    with serving(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as url:
+        yield url, answers, asked
 
 
 def test_aws_is_asked_with_a_session_token_and_says_nothing_until_there_is_a_notice(

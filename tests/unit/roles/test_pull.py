@@ -13,13 +13,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from types import ModuleType
 
 import botocore.auth
 import botocore.awsrequest
 import botocore.credentials
 import pytest
+
+from support.web import serving
 
 FILE = Path(__file__).parents[3] / "ansible/roles/container_runtime/files/pull.py"
 KEYS = {"AccessKeyId": "AKIDEXAMPLE", "SecretAccessKey": "wJalrXUtnFEMI/K7MDENG", "Token": "session"}
@@ -54,12 +55,8 @@ def answering(answers: dict[str, str], asked: list[tuple[str, dict[str, str], st
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Silent."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as url:
+        yield url
 
 
 def test_the_signature_is_the_one_that_botocore_makes(pull: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
