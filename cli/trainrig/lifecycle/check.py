@@ -12,7 +12,7 @@ from trainrig.clouds.base import Account
 from trainrig.errors import RigError, UsageError
 from trainrig.lifecycle.check_buckets import bucket_checks, job_checks
 from trainrig.lifecycle.checkpoint_stores import url_of
-from trainrig.lifecycle.node_rights import pulled, read_only, written
+from trainrig.lifecycle.node_rights import image_gap, pulled, read_only, written
 from trainrig.model.environment import Environment
 from trainrig.model.job import Job
 from trainrig.model.readiness import Check, CloudChecks, Readiness
@@ -112,7 +112,7 @@ def _cloud(account: Account, environment: Environment | None, jobs: Sequence[Job
 def _rights(account: Account, environment: Environment, job: Job) -> Iterator[Check]:
     """Of the rights that the job's nodes will need, those that trainrig itself needs a right to grant."""
     image = pulled(job, account.cloud)
-    if image and (gap := registry.image_rights(account.cloud).lacking(image, account.settings)):
+    if image and (gap := image_gap(image, account.cloud, account.settings)):
         yield Check(name=f"image {image}", status="skip", detail=gap)
     if registry.has(account.cloud, "grants"):
         store = url_of(job, environment)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from trainrig.clouds import registry
 from trainrig.model.job import Job
@@ -34,12 +34,34 @@ def _buckets(job: Job, urls: Iterable[str]) -> tuple[str, ...]:
 
 
 def pulled(job: Job, cloud: str) -> str | None:
-    """The image that a node pulls by its own identity; None: the job brings a login, or the cloud gives no identity."""
-    own = registry.has(cloud, "image_rights") and not Login.of({**job.env, **job.secrets})
-    return job.image if own else None
+    """The image that a node pulls by itself; None: the job brings a login, or this machine sends it."""
+    if registry.has(cloud, "built_images") or Login.of({**job.env, **job.secrets}):
+        return None
+    return job.image
 
 
-def image_gap(request: RigRequest) -> str:
-    """Why the nodes get no right on an image in their own cloud's registry; empty: they do, or it lies elsewhere."""
+def image_gap(image: str, cloud: str, account: Mapping[str, str]) -> str:
+    """Why the nodes get no right on an image in a cloud's registry, and what to do; empty: they do, or it is in none."""
+    if registry.has(cloud, "image_rights") and (why := registry.image_rights(cloud).lacking(image, account)):
+        return why
+    others = (c for c in registry.names() if c != cloud and registry.has(c, "image_rights"))
+    of = next((c for c in others if _lies_in(c, image)), None)
+    if of is None:
+        return ""
+    return (
+        f"the image lies in a registry of {registry.facts(of).title}, where nodes on {registry.facts(cloud).title} "
+        "have no login of their own. Fine if everybody may read it; else give one in the job's secrets "
+        "(SKYPILOT_DOCKER_USERNAME, _PASSWORD, _SERVER)"
+    )
+
+
+def gap_of(request: RigRequest) -> str:
+    """The same of a rig."""
     cloud = request.candidate.offer.cloud
-    return registry.image_rights(cloud).lacking(request.container, request.account) if request.container else ""
+    return image_gap(request.container, cloud, request.account) if request.container else ""
+
+
+def _lies_in(cloud: str, image: str) -> bool:
+    """Whether it is in the registry of a cloud: for any account a right there is either granted or lacking."""
+    rights = registry.image_rights(cloud)
+    return bool(rights.variables(image, {}) or rights.lacking(image, {}))

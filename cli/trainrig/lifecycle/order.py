@@ -9,7 +9,7 @@ from trainrig.lifecycle import pins
 from trainrig.lifecycle.apply import Order
 from trainrig.lifecycle.caller import ssh_ingress
 from trainrig.lifecycle.context import Context
-from trainrig.lifecycle.node_rights import image_gap
+from trainrig.lifecycle.node_rights import gap_of
 from trainrig.lifecycle.quotes import quotes
 from trainrig.lifecycle.render_rig import render_rig
 from trainrig.lifecycle.rig_request import rig_request
@@ -47,7 +47,7 @@ def order_of(
             ssh_ingress_cidrs=ssh_ingress(environment, candidate.offer.cloud),
             lock=pinned,
         )
-        if gap := image_gap(request):
+        if gap := gap_of(request):
             context.observe(Progress(phase="apply", message=gap))
         render_rig(request, job=job, environment=environment, out=root, attempt=attempt, lock=pinned)
 

@@ -16,7 +16,7 @@ from trainrig.errors import UsageError
 from trainrig.lifecycle import pins, plan_resources
 from trainrig.lifecycle.caller import ssh_ingress
 from trainrig.lifecycle.context import Context
-from trainrig.lifecycle.node_rights import image_gap
+from trainrig.lifecycle.node_rights import gap_of
 from trainrig.lifecycle.plan_again import standing
 from trainrig.lifecycle.render_rig import files_of
 from trainrig.lifecycle.rig_request import image_choice, rig_request
@@ -116,7 +116,7 @@ def plan(
             resources=plan_resources.without_secrets(made.resources),
             findings=(
                 *broken,
-                *([Finding(code="image_right", detail=gap)] if (gap := image_gap(request)) else ()),
+                *([Finding(code="image_right", detail=gap)] if (gap := gap_of(request)) else ()),
                 *findings(
                     request,
                     job.env,

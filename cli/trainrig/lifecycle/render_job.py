@@ -99,7 +99,7 @@ def _refuse_other_state(out: Path, identity: RigIdentity) -> None:
 def _notes(job: Job, request: RigRequest, lock: Lock) -> tuple[str, ...]:
     notes = list(pins.notes(job))
     offer = request.candidate.offer
-    if gap := node_rights.image_gap(request):
+    if gap := node_rights.gap_of(request):
         notes.append(gap)
     if not registry.has(offer.cloud, "built_images"):
         notes += rig_request.image_choice(job, offer, lock).notes

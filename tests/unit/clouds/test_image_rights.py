@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from trainrig.clouds import registry
+from trainrig.lifecycle.node_rights import image_gap
 
 DIGEST = "@sha256:" + "ab" * 32
 GCP = {"project": "training", "registry_project": "shared"}
@@ -86,3 +87,16 @@ def test_where_no_right_can_be_granted_a_person_is_told_what_to_do(cloud: str, i
     account = {"project": "training", "subscription": "s"}
     assert rights.variables(image, account) == {}
     assert re.search(mend, rights.lacking(image, account))
+
+
+@pytest.mark.parametrize(
+    ("cloud", "image", "registry_of"),
+    [
+        ("gcp", "123456789012.dkr.ecr.eu-west-1.amazonaws.com/team/train:1", "Amazon Web Services"),
+        ("aws", "gcr.io/training/a", "Google Cloud"),
+        ("nebius", "team.azurecr.io/train:1", "Microsoft Azure"),
+    ],
+)
+def test_a_cloud_gives_no_login_to_the_registry_of_another(cloud: str, image: str, registry_of: str) -> None:
+    assert f"lies in a registry of {registry_of}, where nodes on" in image_gap(image, cloud, GCP)
+    assert image_gap("python:3.12", cloud, GCP) == ""

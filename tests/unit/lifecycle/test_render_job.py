@@ -67,3 +67,10 @@ def test_no_offer_of_the_asked_cloud_is_unplaceable(tmp_path: Path, capsys: pyte
 def test_the_shipped_example_renders(tmp_path: Path) -> None:
     example = assets.path("examples") / "hello.yaml"
     assert app.run(["render", str(example), "--out", str(tmp_path / "hello"), "--quiet"]) == 0
+
+
+def test_an_image_that_the_nodes_cannot_pull_is_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "env.yaml").write_text("clouds: {azure: {account: {subscription: s}}}\nssh_ingress: [203.0.113.7/32]\n")
+    job = f"name: tiny\nresources: {{accelerators: T4:1}}\nrun: x\nimage: team.azurecr.io/a@sha256:{'ab' * 32}\n"
+    assert render(tmp_path, "a", "--env", str(tmp_path / "env.yaml"), job=job) == 0
+    assert "no node may pull from the registry team: set `account: {registry_resource_group" in capsys.readouterr().err

@@ -8,7 +8,7 @@ import pytest
 
 from support import rigs
 from trainrig.errors import Unplaceable
-from trainrig.lifecycle.node_rights import image_gap
+from trainrig.lifecycle.node_rights import gap_of
 from trainrig.lifecycle.rig_request import rig_request
 from trainrig.model.environment import CloudPolicy, Environment
 from trainrig.model.job import Checkpoints, Job, Mount, MountMode, ResourceOption
@@ -66,7 +66,7 @@ def test_what_is_mounted_may_be_written_unless_the_job_says_that_it_only_reads()
 def test_a_node_pulls_by_its_own_identity_where_the_job_has_no_login() -> None:
     job = Job(name="a", options=(ResourceOption(),), image="123456789012.dkr.ecr.us-east-1.amazonaws.com/train:1")
     assert make(job).container == job.image
-    assert image_gap(make(job)) == ""
+    assert gap_of(make(job)) == ""
     assert make(replace(job, secrets={"SKYPILOT_DOCKER_USERNAME": "env:DOCKER_USER"})).container is None
 
 

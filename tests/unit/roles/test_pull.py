@@ -184,6 +184,7 @@ def test_a_node_without_an_identity_tries_without_a_login_and_says_so(
         ("team.azurecr.io/train:1", "", "denied: requested access", 60, 2),
         ("team.azurecr.io/train:1", "", "denied: requested access", 300, 1),
         ("team.azurecr.io/train:1", "", "manifest unknown", 60, 1),
+        ("123456789012.dkr.ecr.eu-west-1.amazonaws.com/a:1", "", "no basic auth credentials; HTTP Error 400", 60, 2),
         ("team.azurecr.io/train:1", '{"server": "x", "user": "u", "password": "p"}', "denied", 60, 1),
         ("ghcr.io/team/train:1", "", "denied", 60, 1),
     ],

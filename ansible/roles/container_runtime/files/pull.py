@@ -26,7 +26,7 @@ METADATA = "http://169.254.169.254"
 GOOGLE = "http://metadata.google.internal"
 HUB = "https://index.docker.io/v1/"
 ECR = re.compile(r"[0-9]{12}\.dkr\.ecr(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?")
-REFUSED = re.compile(r"denied|unauthorized|forbidden|\b40[13]\b", re.IGNORECASE)
+REFUSED = re.compile(r"denied|unauthorized|forbidden|no basic auth|\b40[13]\b", re.IGNORECASE)
 YOUNG_SECONDS = 300  # since the node booted
 AZURE_USER = "00000000-0000-0000-0000-000000000000"  # what a refresh token of the registry logs in as
 
