@@ -19,7 +19,7 @@ from trainrig.clouds import registry
 from trainrig.errors import ConfigureFailed
 from trainrig.lifecycle import deliver, job_control
 from trainrig.lifecycle.configure import configure, lay_secrets, open_ssh
-from trainrig.lifecycle.run_steps import _mendable
+from trainrig.lifecycle.run_launch import _mendable
 from trainrig.localcloud import engine
 from trainrig.model.events import silent
 from trainrig.render.inventory import inventory

@@ -41,7 +41,7 @@ def pulled(job: Job, cloud: str) -> str | None:
 
 
 def image_gap(image: str, cloud: str, account: Mapping[str, str]) -> str:
-    """Why the nodes get no right on an image in a cloud's registry, and what to do; empty: they do, or it is in none."""
+    """Why the nodes cannot pull an image from a cloud's registry, and what to do; empty: they can, or it is in none."""
     if registry.has(cloud, "image_rights") and (why := registry.image_rights(cloud).lacking(image, account)):
         return why
     others = (c for c in registry.names() if c != cloud and registry.has(c, "image_rights"))
