@@ -139,7 +139,8 @@ def _fetch(ssh: Ssh, node: Node, path: str, local: Path) -> Path:
         return local
     rsync.pull(ssh, node, path, local)
     file = local / Path(path).name
-    digest = ssh.run(node, ["sha256sum", path]).stdout.split()[0]
+    sums = ssh.run(node, ["sha256sum", path], timeout_seconds=rsync.patience_seconds(file))
+    digest = sums.stdout.removeprefix("\\").split()[0]  # the name is odd where it begins so
     if rsync.file_sum(file) != digest:
         raise CommandFailed(f"{node.name}: {path} changed while it was copied")
     return file

@@ -20,6 +20,8 @@ from trainrig.errors import CommandFailed, MissingTool
 from trainrig.model.process import Command, Outcome
 
 TAIL_LINES = 20
+_LOOK_SECONDS = 2.0
+_PIPE_BYTES = 16_384  # that a pipe takes, on any system, before anybody reads
 MASK = "***"
 
 
@@ -68,7 +70,7 @@ def run(command: Command, *, check: bool = True) -> Outcome:
         start_new_session=True,
     )
     try:
-        out, err = process.communicate(command.stdin, timeout=command.timeout_seconds)
+        out, err = _talk(process, command)
     except subprocess.TimeoutExpired:
         kill_group(process.pid)
         process.communicate()
@@ -86,6 +88,29 @@ def run(command: Command, *, check: bool = True) -> Outcome:
     if check and not outcome.ok:
         raise failed(command, outcome)
     return outcome
+
+
+def _talk(process: subprocess.Popen[bytes], command: Command) -> tuple[bytes, bytes]:
+    """All that it says. What a child started and left behind is not waited for: rsync gives up a node that hangs, and
+    its ssh would hold our pipes for as long as the node does."""
+    stdin, began, ended = command.stdin, time.monotonic(), None
+    if stdin is not None and len(stdin) > _PIPE_BYTES:  # communicate() cannot go on with input that it has begun
+        return process.communicate(stdin, timeout=command.timeout_seconds)
+    while True:
+        left = _LOOK_SECONDS
+        if command.timeout_seconds is not None:
+            left = min(left, began + command.timeout_seconds - time.monotonic())
+        try:
+            return process.communicate(stdin, timeout=max(left, 0))
+        except subprocess.TimeoutExpired:
+            stdin = None  # it is in the pipe
+            if process.poll() is None:
+                if left < _LOOK_SECONDS:
+                    raise
+            elif ended is None:
+                ended = time.monotonic()
+            elif time.monotonic() - ended >= _LOOK_SECONDS:
+                kill_group(process.pid)
 
 
 def failed(command: Command, outcome: Outcome) -> CommandFailed:

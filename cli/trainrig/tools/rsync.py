@@ -15,6 +15,9 @@ from trainrig.model.process import Command
 from trainrig.tools import proc
 from trainrig.tools.ssh import Ssh, privilege
 
+# A node that bills waits for its copy: one that stands still for so long, or reads slower than this, is given up.
+STALLED_SECONDS = 600
+SLOWEST_BYTES_SECOND = 20_000_000
 _EXCLUDES = ("--from0", "--exclude-from=-")  # patterns from stdin: there may be more than a command line holds
 _WILDCARD = re.compile(r"([*?[])")
 _SUMS = 'cd "$1" && find . -type f -print0 | sort -z | xargs -0 -r sha256sum -z'
@@ -111,9 +114,9 @@ def verify(ssh: Ssh, node: Node, source: str, target: Path) -> int:
     """Compares all files of a directory of the node with their copies; returns how many there are.
 
     Raises:
-        CommandFailed: a copy is missing or differs.
+        CommandFailed: a copy is missing or differs, or the node's disk stands still.
     """
-    sums = remote_sums(ssh, node, source)
+    sums = _remote_sums(ssh, node, source, patience_seconds(target))
     wrong = [name for name, digest in sums.items() if file_sum(target / name) != digest]
     if wrong:
         raise CommandFailed(
@@ -122,9 +125,15 @@ def verify(ssh: Ssh, node: Node, source: str, target: Path) -> int:
     return len(sums)
 
 
-def remote_sums(ssh: Ssh, node: Node, directory: str) -> dict[str, str]:
+def patience_seconds(path: Path) -> float:
+    """How long a node may take to read what this is a copy of."""
+    files = path.rglob("*") if path.is_dir() else [path]
+    return STALLED_SECONDS + sum(f.lstat().st_size for f in files) / SLOWEST_BYTES_SECOND
+
+
+def _remote_sums(ssh: Ssh, node: Node, directory: str, patience: float) -> dict[str, str]:
     """Relative path -> sha256 of every file below a directory of the node."""
-    out = ssh.run(node, ["sh", "-c", _SUMS, "sh", directory]).stdout
+    out = ssh.run(node, ["sh", "-c", _SUMS, "sh", directory], timeout_seconds=patience).stdout
     pairs = (line.partition("  ") for line in out.split("\0") if line)
     return {name.removeprefix("./"): digest for digest, _, name in pairs}
 
@@ -139,7 +148,8 @@ def file_sum(path: Path) -> str | None:
 def _rsync(ssh: Ssh, node: Node, words: Sequence[str], *, stdin: bytes | None = None) -> None:
     shell = shlex.join(["ssh", "-F", str(ssh.config), "-o", "BatchMode=yes"])
     program = shlex.join([*privilege(node), "rsync"])
-    argv = ["rsync", "--archive", "--no-owner", "--no-group", f"--rsh={shell}", f"--rsync-path={program}", *words]
+    options = ["--archive", "--no-owner", "--no-group", f"--timeout={STALLED_SECONDS}"]
+    argv = ["rsync", *options, f"--rsh={shell}", f"--rsync-path={program}", *words]
     proc.run(Command(argv=argv, stdin=stdin))
 
 

@@ -50,6 +50,21 @@ def test_a_timeout_ends_the_whole_group() -> None:
     assert time.monotonic() - began < 10  # the grandchild held the pipe; had it lived, we would have waited 30 s
 
 
+def test_what_a_child_leaves_behind_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proc, "_LOOK_SECONDS", 0.2)
+    began = time.monotonic()
+    outcome = proc.run(Command(argv=["sh", "-c", "echo said; sleep 60 & exit 3"]), check=False)
+    assert (outcome.returncode, outcome.stdout) == (3, "said\n")
+    assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize("size", [0, 1, 16_384, 300_000])
+def test_a_child_that_takes_its_time_is_given_all_of_its_input(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(proc, "_LOOK_SECONDS", 0.1)
+    outcome = proc.run(Command(argv=["sh", "-c", "sleep 0.5; wc -c"], stdin=b"x" * size))
+    assert outcome.stdout.strip() == str(size)
+
+
 def test_a_missing_program_says_what_to_do() -> None:
     with pytest.raises(MissingTool, match="no-such-program is not on PATH"):
         proc.run(Command(argv=["no-such-program"]))

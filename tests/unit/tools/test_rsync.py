@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from support.jobs import a_node
+from trainrig.errors import CommandFailed
 from trainrig.lifecycle.deliver import kept_back
 from trainrig.tools import rsync
+from trainrig.tools.ssh import Ssh
 
 pytestmark = pytest.mark.skipif(shutil.which("rsync") is None, reason="needs rsync")
 
@@ -70,3 +75,60 @@ def test_what_git_ignores_is_left_out_when_asked(tmp_path: Path) -> None:
         rsync.copy(tmp_path / "from", tmp_path / folder, ignore=folder == "some")
     assert tree(tmp_path / "some") == {"a", ".gitignore"}
     assert tree(tmp_path / "all") == {"a", "b.log", ".git/config", ".gitignore"}
+
+
+SSH = """#!/bin/sh
+while [ "${1#-}" != "$1" ]; do case "$1" in -F | -o | -l) shift ;; esac; shift; done
+shift
+@DELAY@
+exec sh -c "$*"
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ssh]:
+    """A node that is this machine, after a delay."""
+
+    def made(delay: str = "") -> Ssh:
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        (tmp_path / "bin" / "ssh").write_text(SSH.replace("@DELAY@", delay))
+        (tmp_path / "bin" / "ssh").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+        return Ssh(rig=tmp_path / "rig", nodes=(a_node(ssh_user="root"),))
+
+    return made
+
+
+def test_files_with_odd_names_are_brought_and_compared(tmp_path: Path, here: Callable[..., Ssh]) -> None:
+    names = ["two\nlines", "back\\slash", "u\u2028x", " blank ", "sub/é"]
+    lay(tmp_path / "node", *names)
+    (tmp_path / "node" / "last").symlink_to("back\\slash")
+    ssh = here()
+    rsync.pull(ssh, ssh.nodes[0], f"{tmp_path}/node/", tmp_path / "copy", mirror=True)
+    assert tree(tmp_path / "copy") == {*names, "last"}
+    assert (tmp_path / "copy" / "last").readlink() == Path("back\\slash")
+    assert rsync.verify(ssh, ssh.nodes[0], f"{tmp_path}/node", tmp_path / "copy") == len(names)
+    (tmp_path / "copy" / "two\nlines").write_text("else")
+    with pytest.raises(CommandFailed, match="1 of 5 files"):
+        rsync.verify(ssh, ssh.nodes[0], f"{tmp_path}/node", tmp_path / "copy")
+
+
+def test_a_link_that_is_asked_for_by_its_name_is_what_it_points_at(tmp_path: Path, here: Callable[..., Ssh]) -> None:
+    lay(tmp_path / "node", "epoch-3")
+    (tmp_path / "node" / "best").symlink_to("epoch-3")
+    ssh = here()
+    rsync.pull(ssh, ssh.nodes[0], f"{tmp_path}/node/best", tmp_path / "copy")
+    assert not (tmp_path / "copy" / "best").is_symlink()
+    assert (tmp_path / "copy" / "best").read_text() == "epoch-3"
+
+
+def test_a_node_that_stands_still_is_given_up(
+    tmp_path: Path, here: Callable[..., Ssh], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lay(tmp_path / "node", "a")
+    ssh = here("sleep 60")
+    monkeypatch.setattr(rsync, "STALLED_SECONDS", 1)
+    with pytest.raises(CommandFailed, match="did not finish within 1 s"):
+        rsync.verify(ssh, ssh.nodes[0], f"{tmp_path}/node", tmp_path / "node")
+    with pytest.raises(CommandFailed, match=r"[Tt]imeout"):
+        rsync.pull(ssh, ssh.nodes[0], f"{tmp_path}/node/", tmp_path / "copy")
