@@ -31,6 +31,7 @@ _GIVEN = "Given"  # the values of a root that decide by themselves, also where n
 _DECIDE = {
     *("ssh_ingress_cidrs", "checkpoint_prefix", "read_write_urls", "read_only_urls", "lease_seconds"),
     *("ecr_repository_arn", "artifact_repository", "container_registry", "registry_resource_group"),
+    *("storage_resource_group", "data_resource_group"),
 }
 _APPROVAL = "Once approved, "
 _CUT = "> **Cut: this text cannot be approved.** The whole plan is in the run's summary and artefacts."

@@ -56,6 +56,12 @@ ACCOUNTS: Final = {
             Key(name="client_id", form=STRING, meaning="The identity of workload or managed identity"),
             Key(name="storage_resource_group", form=STRING, meaning="Resource group of the checkpoint store"),
             Key(
+                name="data_resource_group",
+                form=STRING,
+                meaning="Resource group of the storage accounts that jobs read and mount, or its full id in another "
+                "subscription; that of the checkpoint store when not given",
+            ),
+            Key(
                 name="registry_resource_group",
                 form=STRING,
                 meaning="Resource group of the container registry that holds images, or its full id in another "

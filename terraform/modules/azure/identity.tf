@@ -13,18 +13,28 @@ resource "azurerm_user_assigned_identity" "node" {
 locals {
   blobs = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
 
-  # The rig's own subscription, read off its group: no data source, and so no call at plan time.
+  # By name in the rig's own subscription, which is read off its group: no data source, and so no call at plan time.
   subscription = split("/", azurerm_resource_group.rig.id)[2]
-  containers   = "/subscriptions/${local.subscription}/resourceGroups/${coalesce(var.storage_resource_group, "-")}/providers/Microsoft.Storage/storageAccounts"
+  groups = {
+    for what, group in {
+      store    = coalesce(var.storage_resource_group, "-")
+      data     = coalesce(var.data_resource_group, var.storage_resource_group, "-")
+      registry = coalesce(var.registry_resource_group, "-")
+    } : what => startswith(group, "/") ? group : "/subscriptions/${local.subscription}/resourceGroups/${group}"
+  }
 
-  registry_group = coalesce(var.registry_resource_group, "-")
-  registries     = "${startswith(local.registry_group, "/") ? "" : "/subscriptions/${local.subscription}/resourceGroups/"}${local.registry_group}/providers/Microsoft.ContainerRegistry/registries"
+  # The account of the run's own place is the checkpoint store's; others hold the team's data.
+  store_account = one([for url in compact([var.checkpoint_prefix]) : regex(local.az_url, url).account if startswith(url, "az://")])
+  scopes = {
+    for place in concat(local.writes, local.reads) :
+    "${place.account}/${place.container}" => "${local.groups[place.account == local.store_account ? "store" : "data"]}/providers/Microsoft.Storage/storageAccounts/${place.account}/blobServices/default/containers/${place.container}"...
+  }
 }
 
 resource "azurerm_role_assignment" "writes" {
   for_each = { for i, place in local.writes : tostring(i) => place }
 
-  scope                            = "${local.containers}/${each.value.account}/blobServices/default/containers/${each.value.container}"
+  scope                            = local.scopes["${each.value.account}/${each.value.container}"][0]
   role_definition_name             = "Storage Blob Data Contributor"
   principal_id                     = azurerm_user_assigned_identity.node[0].principal_id
   principal_type                   = "ServicePrincipal"
@@ -47,7 +57,7 @@ resource "azurerm_role_assignment" "writes" {
 resource "azurerm_role_assignment" "reads" {
   for_each = { for i, place in local.reads : tostring(i) => place }
 
-  scope                            = "${local.containers}/${each.value.account}/blobServices/default/containers/${each.value.container}"
+  scope                            = local.scopes["${each.value.account}/${each.value.container}"][0]
   role_definition_name             = "Storage Blob Data Reader"
   principal_id                     = azurerm_user_assigned_identity.node[0].principal_id
   principal_type                   = "ServicePrincipal"
@@ -70,7 +80,7 @@ resource "azurerm_role_assignment" "reads" {
 resource "azurerm_role_assignment" "image" {
   count = var.container_registry == null ? 0 : 1
 
-  scope                            = "${local.registries}/${var.container_registry}"
+  scope                            = "${local.groups.registry}/providers/Microsoft.ContainerRegistry/registries/${var.container_registry}"
   role_definition_name             = "AcrPull"
   principal_id                     = azurerm_user_assigned_identity.node[0].principal_id
   principal_type                   = "ServicePrincipal"

@@ -205,9 +205,9 @@ variable "read_write_urls" {
   validation {
     condition = alltrue([
       for url in var.read_write_urls :
-      !startswith(url, "az://") || (can(regex("^az://[^/]+/[^/]+", url)) && var.storage_resource_group != null)
+      !startswith(url, "az://") || (can(regex("^az://[^/]+/[^/]+", url)) && (var.storage_resource_group != null || var.data_resource_group != null))
     ])
-    error_message = "read_write_urls on Azure must be az://account/container/prefix/, and need storage_resource_group."
+    error_message = "read_write_urls on Azure must be az://account/container/prefix/, and need data_resource_group or storage_resource_group."
   }
 }
 
@@ -224,9 +224,9 @@ variable "read_only_urls" {
   validation {
     condition = alltrue([
       for url in var.read_only_urls :
-      !startswith(url, "az://") || (can(regex("^az://[^/]+/[^/]+", url)) && var.storage_resource_group != null)
+      !startswith(url, "az://") || (can(regex("^az://[^/]+/[^/]+", url)) && (var.storage_resource_group != null || var.data_resource_group != null))
     ])
-    error_message = "read_only_urls on Azure must be az://account/container/prefix/, and need storage_resource_group."
+    error_message = "read_only_urls on Azure must be az://account/container/prefix/, and need data_resource_group or storage_resource_group."
   }
 }
 
@@ -247,9 +247,25 @@ variable "existing_network" {
 }
 
 variable "storage_resource_group" {
-  description = "The resource group of the storage accounts in checkpoint_prefix, read_write_urls and read_only_urls, in the rig's own subscription."
+  description = "The resource group of the storage account in checkpoint_prefix: its name in the rig's own subscription, or /subscriptions/ID/resourceGroups/NAME."
   type        = string
   default     = null
+
+  validation {
+    condition     = var.storage_resource_group == null || can(regex("^(/subscriptions/[0-9a-f-]{36}/resourceGroups/)?[\\w.()-]{1,90}$", var.storage_resource_group))
+    error_message = "storage_resource_group must be a group's name, or /subscriptions/ID/resourceGroups/NAME."
+  }
+}
+
+variable "data_resource_group" {
+  description = "The resource group of the other storage accounts in read_write_urls and read_only_urls, as storage_resource_group; null: the same."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.data_resource_group == null || can(regex("^(/subscriptions/[0-9a-f-]{36}/resourceGroups/)?[\\w.()-]{1,90}$", var.data_resource_group))
+    error_message = "data_resource_group must be a group's name, or /subscriptions/ID/resourceGroups/NAME."
+  }
 }
 
 variable "encryption_at_host" {

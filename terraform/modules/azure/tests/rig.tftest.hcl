@@ -242,6 +242,23 @@ run "rights_are_exactly_these" {
   }
 }
 
+run "data_may_lie_in_another_group_than_the_store" {
+  variables {
+    checkpoint_prefix      = "az://ckpt/runs/team/abcd2345/"
+    read_write_urls        = ["az://ckpt/scratch/a"]
+    read_only_urls         = ["az://data/sets/imagenet", "az://data/sets/imagenet/part"]
+    storage_resource_group = "storage"
+    data_resource_group    = "/subscriptions/11111111-1111-1111-1111-111111111111/resourceGroups/data"
+  }
+  assert {
+    condition = distinct([for a in concat(values(azurerm_role_assignment.writes), values(azurerm_role_assignment.reads)) : split("/blobServices", a.scope)[0]]) == tolist([
+      "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/storage/providers/Microsoft.Storage/storageAccounts/ckpt",
+      "/subscriptions/11111111-1111-1111-1111-111111111111/resourceGroups/data/providers/Microsoft.Storage/storageAccounts/data",
+    ])
+    error_message = "the account of the store in its group, others in that of the data"
+  }
+}
+
 run "a_registry_may_lie_in_another_subscription" {
   variables {
     container_registry      = "teamimages"

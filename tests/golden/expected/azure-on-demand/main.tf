@@ -64,6 +64,7 @@ module "rig" {
   read_only_urls          = var.read_only_urls
   existing_network        = var.existing_network
   storage_resource_group  = var.storage_resource_group
+  data_resource_group     = var.data_resource_group
   encryption_at_host      = var.encryption_at_host
   container_registry      = var.container_registry
   registry_resource_group = var.registry_resource_group
