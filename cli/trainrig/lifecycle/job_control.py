@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from trainrig.errors import CommandFailed, ConfigureFailed
+from trainrig.lifecycle import gang_keys
 from trainrig.model.events import LogLine, Observer, Progress
 from trainrig.model.node import Node
 from trainrig.render import launch as launches
@@ -81,11 +82,16 @@ def start(ssh: Ssh, launch: Launch, observe: Observer) -> None:
         ConfigureFailed: a unit did not start.
     """
 
+    keys = gang_keys.of(launch)
+    # The end of an earlier launch takes its secrets along, so it comes before ours are laid.
+    stop = f"systemctl stop {UNIT} && umask 077 && mkdir -p {SECRET_DIR} && rm -rf {SECRET_DIR}/*"
+    begin_job = f"{stop} && tar -xf - -C {SECRET_DIR} && systemctl start {UNIT}"
+
     def begin(node: Node) -> None:
         secrets = [*launch.job.secrets.values()]
-        unpack = f"umask 077 && mkdir -p {SECRET_DIR} && tar -xf - -C {SECRET_DIR} && systemctl restart {UNIT}"
+        bundle = _bundle(launch, node, keys.get(node.rank, {}))
         try:
-            ssh.run(node, ["sh", "-c", unpack], stdin=_bundle(launch, node), secrets=secrets)
+            ssh.run(node, ["sh", "-c", begin_job], stdin=bundle, secrets=secrets)
         except CommandFailed as error:
             raise ConfigureFailed(
                 f"{node.name}: the job did not start: {error.message}", hint=f"on the node: systemctl status {UNIT}"
@@ -241,17 +247,27 @@ def _text(message: Any) -> str:
     return str(message or "").rpartition("\r")[2] or str(message or "")
 
 
-def _bundle(launch: Launch, node: Node) -> bytes:
-    """The tar that a node unpacks in its tmpfs: job.env for root alone, scripts for whoever the image runs as."""
+def _bundle(launch: Launch, node: Node, private: Mapping[str, str]) -> bytes:
+    """The tar that a node unpacks in its tmpfs: job.env and private files for root alone, scripts for whoever the image
+    runs as, and a folder of the container's own where its ranks are many."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:
         _add(tar, "job.env", launches.env_file(launches.environment(launch, node)), 0o600)
-        directory = tarfile.TarInfo("scripts")
-        directory.type, directory.mode = tarfile.DIRTYPE, 0o755
-        tar.addfile(directory)
+        for name, text in private.items():
+            _add(tar, f"mpi/{name}", text, 0o600)
+        _add_folder(tar, "scripts", 0o755)
         for name, text in launches.scripts(launch, node).items():
             _add(tar, f"scripts/{name}", text, 0o755)
+        if launch.job.launch == "mpi":
+            for folder in ("gang", "gang/asked", "gang/codes", "gang/ranks"):
+                _add_folder(tar, folder, 0o777)
     return out.getvalue()
+
+
+def _add_folder(tar: tarfile.TarFile, name: str, mode: int) -> None:
+    info = tarfile.TarInfo(name)
+    info.type, info.mode = tarfile.DIRTYPE, mode
+    tar.addfile(info)
 
 
 def _add(tar: tarfile.TarFile, name: str, text: str, mode: int) -> None:

@@ -74,6 +74,7 @@ def role_variables(
         "nvidia_driver_fabric_manager": gpus >= 8 and (offer.gpu or "").startswith(_NVSWITCH),
         "container_runtime_gpus": gpus > 0,
         "job_docker_arguments": launch.docker_arguments(job, offer, image, fabric),
+        "job_mpi": job.launch == "mpi" and job.nodes > 1,
         "job_save_signal": signal,
         "job_grace_seconds": grace_seconds,
     }

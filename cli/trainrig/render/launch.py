@@ -12,6 +12,7 @@ from trainrig.model.fabric import ETHERNET, Fabric
 from trainrig.model.job import Job
 from trainrig.model.node import Node
 from trainrig.model.offer import Offer
+from trainrig.render import mpi
 
 CONTAINER = "trainrig-job"
 UNIT = "trainrig-job.service"
@@ -70,13 +71,15 @@ def mount_source(index: int) -> PurePosixPath:
 
 def binds(job: Job) -> tuple[Bind, ...]:
     """All paths that outlive the container, outer before inner; a mount of the job replaces one of ours."""
-    ours = (
+    ours: tuple[Bind, ...] = (
         Bind(source=NODE_DIR / "workdir", target=WORKDIR),
         Bind(source=NODE_DIR / "workdir", target="/root/sky_workdir"),
         Bind(source=NODE_DIR / "checkpoints", target=container_path(checkpoint_path(job))),
         Bind(source=NODE_DIR / "outputs", target=OUTPUTS),
         Bind(source=SECRET_DIR / "scripts", target="/trainrig", read_only=True),
     )
+    if job.launch == "mpi":
+        ours = (*ours, Bind(source=SECRET_DIR / "gang", target=mpi.GANG))
     theirs = (
         Bind(source=mount_source(i), target=container_path(m.target), read_only=m.read_only)
         for i, m in enumerate(job.mounts)
@@ -134,7 +137,6 @@ def environment(launch: Launch, node: Node) -> dict[str, str]:
     addresses = "\n".join(n.private_ip for n in sorted(launch.nodes, key=lambda n: n.rank))
     place = {"cluster_name": launch.rig, "cloud": offer.cloud, "region": offer.region, "zone": offer.zone}
     rank, master = str(node.rank), launch.master.private_ip
-    processes = str(max(1, offer.gpu_count))
     ours = {
         "PYTHONUNBUFFERED": "1",
         "TRAINRIG_RIG": launch.rig,
@@ -164,11 +166,11 @@ def environment(launch: Launch, node: Node) -> dict[str, str]:
         # torchrun reads its options from PET_*, so a plain `torchrun train.py` spans the rig
         "PET_NNODES": count,
         "PET_NODE_RANK": rank,
-        "PET_NPROC_PER_NODE": processes,
+        "PET_NPROC_PER_NODE": str(_slots(offer)),
         "PET_MASTER_ADDR": master,
         "PET_MASTER_PORT": str(MASTER_PORT),
     }
-    return {**ours, **job.env, **job.secrets}
+    return {**ours, **mpi.environment(job, launch.nodes), **job.env, **job.secrets}
 
 
 def env_file(variables: Mapping[str, str]) -> str:
@@ -185,11 +187,27 @@ def env_file(variables: Mapping[str, str]) -> str:
 def scripts(launch: Launch, node: Node) -> dict[str, str]:
     """File name -> text, for /trainrig in the container. Equal on all nodes but for what `launch:` asks for."""
     job = launch.job
-    files = {"job.sh": _JOB_SH, "run.sh": _TRAP + (job.run or "")}
+    files = {"job.sh": _UNESCAPE + _JOB_SH, "run.sh": _TRAP + (job.run or "")}
     if job.setup:
         files["setup.sh"] = job.setup
-    files["command"] = _command(launch, node) + "\n"
+    if job.launch == "mpi":
+        head = environment(launch, launch.master)
+        files |= mpi.scripts(
+            launch.nodes,
+            node,
+            slots=_slots(launch.offer),
+            grace_seconds=launch.grace_seconds,
+            own={k: v for k, v in environment(launch, node).items() if v != head[k]},
+            unescape=_UNESCAPE,
+        )
+    else:
+        files["command"] = _command(launch, node)
     return {name: text if text.endswith("\n") else text + "\n" for name, text in files.items()}
+
+
+def _slots(offer: Offer) -> int:
+    """Processes of a node: one a GPU."""
+    return max(1, offer.gpu_count)
 
 
 def _command(launch: Launch, node: Node) -> str:
@@ -207,9 +225,8 @@ def _command(launch: Launch, node: Node) -> str:
                 alive = f"ray status --address={address} >/dev/null 2>&1"
                 return f"until ray start --address={address}; do sleep 2; done; while {alive}; do sleep 5; done"
             return f'ray start --head --port=6379 && {run}; code=$?; ray stop; exit "$code"'
-        case "mpi":
-            # The job file's reader has refused several nodes: mpirun would need a way in from one to the other.
-            return f"exec mpirun --allow-run-as-root -np {max(1, launch.offer.gpu_count)} {run}"
+        case launcher:
+            raise ValueError(launcher)  # the job file's reader knows no other
 
 
 # A shell dies at once of a signal for its whole group, before the training process has saved. With this trap it
@@ -218,13 +235,16 @@ _TRAP = """trap 'exit $?' TERM INT USR1 USR2
 if command -v conda >/dev/null 2>&1; then eval "$(conda shell.posix hook 2>/dev/null)"; fi
 """
 
-_JOB_SH = r"""# Entry point of the container: undoes escaped variables, runs setup once, then the job.
+_UNESCAPE = r"""# Docker's env file has no newlines in values; here they are put back.
 for name in $TRAINRIG_ESCAPED; do
   eval "value=\$$name"
   value=$(printf '%b_' "$value")
   eval "$name=\${value%_}; export $name"
 done
 unset TRAINRIG_ESCAPED
+"""
+
+_JOB_SH = r"""# Entry point of the container: runs setup once, then the job.
 if command -v bash >/dev/null 2>&1; then shell=bash; else shell=sh; fi
 if [ -f /trainrig/setup.sh ]; then
   "$shell" /trainrig/setup.sh || { code=$?; echo "trainrig: setup failed with exit code $code" >&2; exit "$code"; }

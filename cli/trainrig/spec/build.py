@@ -34,9 +34,6 @@ def build(root: Map, *, default_name: str, problems: list[Problem], draft: bool 
     image: str | None = values.get("image", hardware.container)
     name = values.get("name", default_name)
     mounts = _mounts(values, start_in, problems)
-    if values.get("launch") == "mpi" and values.get("num_nodes", 1) > 1:
-        hint = "launch: torchrun or ray, or num_nodes: 1; a run script may call mpirun itself"
-        problems.append(problem(values.at("launch"), "`launch: mpi` starts one node only", hint))
     job = Job(
         name=name,
         options=hardware.options,

@@ -367,7 +367,7 @@ JOB: Final = Table(
         Key(
             name="launch",
             form=one_of("torchrun", "ray", "mpi"),
-            meaning="How `run` is started: once a GPU, as Ray's head, or by `mpirun`, which is for one node",
+            meaning="How `run` is started: once a GPU, as Ray's head, or by `mpirun`, once a GPU over all nodes",
             origin="trainrig",
         ),
         Key(

@@ -122,8 +122,3 @@ def test_a_ray_worker_joins_the_head_and_stays_as_long_as_it_lives(tmp_path: Pat
     subprocess.run(["sh", "-c", command], env=env, cwd=tmp_path, check=True)
     join = "start --address=10.0.0.1:6379"
     assert (tmp_path / "calls").read_text().splitlines() == [join, join, "status --address=10.0.0.1:6379"]
-
-
-def test_mpi_starts_one_process_a_gpu() -> None:
-    one = a_launch(1, job=a_job(launch="mpi"), offer=an_offer(gpu="H100", gpu_count=8))
-    assert "mpirun --allow-run-as-root -np 8" in launch.scripts(one, one.nodes[0])["command"]

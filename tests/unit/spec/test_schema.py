@@ -143,11 +143,6 @@ def test_a_webhook_is_named_and_never_written_down() -> None:
     assert "needs the key `webhook`" in words
 
 
-def test_mpi_is_refused_for_several_nodes_before_anything_is_rented() -> None:
-    (message,) = problems("run: x\nlaunch: mpi\nnum_nodes: 2\n")
-    assert message == "2:9 `launch: mpi` starts one node only"
-
-
 def test_guards_are_short_or_say_what_to_do() -> None:
     found = job("guards: {idle: {after: 30m, do: stop}, silence: 1h, disk: 90}\nrun: x\n").guards
     assert found == Guards(idle=Guard(limit=1800, do="stop"), silence=Guard(limit=3600), disk=Guard(limit=90))
