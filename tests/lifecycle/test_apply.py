@@ -214,6 +214,9 @@ def test_the_price_is_asked_again_and_the_ceiling_holds(context: Context) -> Non
     candidates = [candidate("z-a"), candidate("z-b")]
     up = apply(context, order(candidates, quote=quoted, ceiling_hour_usd=Decimal("2.00")))
     assert up.attempt.zone == "z-b"
+    assert up.attempt.price_hour_usd == Decimal("0.90")  # as it was quoted, and not as it was placed
+    (charge,) = ledger.charges(context.journal, up.attempt.run_id)
+    assert charge.price_hour_usd == Decimal("0.90")
     prices["z-b"] = "1.01"
     with pytest.raises(OverBudget, match=r"\$2\.02 an hour now, \$2\.00 were approved"):
         apply(

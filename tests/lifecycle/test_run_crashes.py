@@ -63,8 +63,9 @@ def go_on(site: crash.Site, **env: str) -> dict[str, Any]:
     return document
 
 
-def check(site: crash.Site, document: dict[str, Any]) -> None:
-    assert (document["end"], document["clean"], document["recoveries"]) == ("done", True, 1)
+def check(site: crash.Site, document: dict[str, Any], *, moves: int = 0) -> None:
+    assert (document["end"], document["clean"]) == ("done", True)
+    assert (document["recoveries"], document["moves"]) == (1 - moves, moves)
     site.settle()
     assert objects.everything() == []
     journal = Journal(site.home)
@@ -83,7 +84,7 @@ def check(site: crash.Site, document: dict[str, Any]) -> None:
         last = max(c.ended_at for c in charges if c.generation == 1 and c.ended_at)
         assert min(c.started_at for c in charges if c.generation == 2) >= last
         kinds = Counter(h.kind for h in journal.happenings(rig.run_id))
-        assert kinds["recovery"] >= 1
+        assert bool(kinds["recovery"]) is not bool(moves)
     finally:
         journal.close()
     assert {e[0] for e in effects()} == {"launch-1", "launch-2", "collect"}
@@ -93,3 +94,14 @@ def test_a_run_that_is_killed_at_every_point_ends_as_if_nothing_had_happened(sit
     document = go_on(site)
     assert killed() == POINTS
     check(site, document)
+
+
+def test_a_run_that_is_killed_while_it_moves_moves_once(site: crash.Site) -> None:
+    of_a_move = ("watch_job-1", "next_step-1", "release_rig", "bring_up-2")
+    points = [p for p in POINTS if p.split(":")[0] in of_a_move]
+    document = go_on(site, MOVE="1", KILL_AT=",".join(points))
+    assert killed() == points
+    check(site, document, moves=1)
+    first, *others = document["attempts"]
+    assert (first["zone"], first["reason"]) == ("z-a", "moved: half the price")
+    assert {(a["zone"], a["generation"]) for a in others} == {("z-b", 2)}

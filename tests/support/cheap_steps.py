@@ -58,7 +58,7 @@ def alone(run_id: str, step: str) -> Iterator[None]:
         yield
 
 
-def bring_up(run: RunContext, generation: int, _market: Market | None) -> dict[str, Any]:
+def bring_up(run: RunContext, generation: int, _market: Market | None, _to: int | None) -> dict[str, Any]:
     with alone(run.run_id, "bring-up"), run.opened() as context:
         assert run.placement.chosen is not None
         known = [a for a in context.journal.attempts(run.run_id) if a.generation == generation]

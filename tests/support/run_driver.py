@@ -65,7 +65,9 @@ def launch(context: RunContext, generation: int) -> dict[str, Any]:
 
 
 def watch_job(context: RunContext, generation: int) -> dict[str, Any]:
-    """One of the first two machines is taken away by the cloud."""
+    """One of the first two machines is taken away by the cloud; with MOVE, the job moves to the other zone instead."""
+    if generation == 1 and os.environ.get("MOVE"):
+        return _moving(context)
     if generation == 1:
         for found in objects.everything():
             if found["type"] == "stub_node" and found["rank"] == 0:
@@ -76,6 +78,14 @@ def watch_job(context: RunContext, generation: int) -> dict[str, Any]:
         data = {"generation": generation, "kind": kind, "exit_code": None, "reason": "", "checkpoints": 1}
         opened.journal.append(context.run_id, "job_ended", data)
     return {"kind": kind, "exit_code": None if kind == "lost" else 0, "limit": "", "reason": ""}
+
+
+def _moving(context: RunContext) -> dict[str, Any]:
+    with context.opened() as opened:
+        opened.journal.append(context.run_id, "moving", {"generation": 1, "to": 1, "reason": "half the price"})
+        kill_once("watch_job-1:inside")
+        opened.journal.append(context.run_id, "job_ended", {"generation": 1, "kind": "moving", "checkpoints": 1})
+    return {"kind": "moving", "to": 1, "reason": "half the price", "exit_code": None}
 
 
 def collect_results(context: RunContext) -> dict[str, Any]:

@@ -30,6 +30,7 @@ TABLES: dict[str, Table] = {
     "placement": schema.PLACEMENT,
     "pins": schema.PINS,
     "recovery": schema.RECOVERY,
+    "move": schema.MOVE,
     "guards": schema.GUARDS,
     "guards-idle": schema.IDLE,
     "guards-disk": schema.DISK_USE,

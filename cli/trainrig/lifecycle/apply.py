@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -136,7 +136,9 @@ def _try_all(context: Context, rig: Rig, order: Order) -> Up:
             )
             continue
         context.observe(Progress(phase="apply", message=f"try {where}"))
-        outcome = _try(context, rig, order, candidate)
+        agreed = candidate if price is None else replace(candidate, offer=replace(offer, price_hour_usd=price))
+        review = order.review if candidate is order.candidates[0] else None
+        outcome = _try(context, rig, order, agreed, review)
         if isinstance(outcome, Up):
             return outcome
         reason = outcome.failure.reason
@@ -159,10 +161,9 @@ def _the_same_in(offer: Offer, refused: Offer, zones: Sequence[str]) -> bool:
     return same and offer.zone in zones
 
 
-def _try(context: Context, rig: Rig, order: Order, candidate: Candidate) -> Up | Failed:
+def _try(context: Context, rig: Rig, order: Order, candidate: Candidate, review: Review | None) -> Up | Failed:
     """One candidate, again after a pause while its cloud has only not caught up with itself."""
     for delay in (*EVENTUAL_WAIT_SECONDS, None):
-        review = order.review if candidate is order.candidates[0] else None
         outcome = try_candidate(context, rig, order.generation, candidate, order.make_root, review)
         if isinstance(outcome, Up):
             return outcome

@@ -74,6 +74,7 @@ class CheckpointSync:
         self.committed = 0  # by this object, not by earlier generations
         self.saves: deque[Save] = deque()  # for the journal, which is another thread's
         self._newest = 0.0
+        self.failing = False  # the last round of the thread's
 
     def start(self) -> None:
         self._thread.start()
@@ -141,9 +142,9 @@ class CheckpointSync:
             began = time.monotonic()
             try:
                 self.commit_now()
-                failed = 0
+                failed, self.failing = 0, False
             except (CommandFailed, StoreFailed) as error:
-                failed += 1
+                failed, self.failing = failed + 1, True
                 self._news.set()
                 if failed == (1 if isinstance(error, StoreFailed) else PATIENT_ROUNDS):
                     self._observe(Progress(phase="run", message=f"no checkpoint is safe now: {error.message}"))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trainrig import errors, settings
-from trainrig.lifecycle import deliver, log_files, notify, pins
+from trainrig.lifecycle import deliver, log_files, notify, pins, run_facts
 from trainrig.lifecycle.origin import origin_of
 from trainrig.lifecycle.place import place
 from trainrig.lifecycle.run_context import RunContext, load, save
@@ -162,6 +162,7 @@ def result_of(run: RunContext, ended: Mapping[str, Any]) -> RunResult:
     end, collected, destroyed = ended["end"], ended["collected"], ended["destroyed"]
     with run.opened() as context:
         found = status(context, context.journal.rig(run.run_id))
+        moves = run_facts.moves_of(context.journal.happenings(run.run_id, (run_facts.MOVING,)), ended["generation"])
         document = {
             "schema": "trainrig.run/1",
             "name": run.identity.name,
@@ -173,7 +174,8 @@ def result_of(run: RunContext, ended: Mapping[str, Any]) -> RunResult:
             "outputs": collected.get("outputs", {}),
             "outputs_path": str(run.outputs),
             "metrics": collected.get("metrics", {}),
-            "recoveries": ended["generation"] - 1,
+            "recoveries": ended["generation"] - 1 - moves,
+            "moves": moves,
             "attempts": [status_json.attempt_document(a) for a in found.attempts],
             "cost_usd": text(found.cost_usd),
             "lost_seconds": sum(a.lost_seconds or 0 for a in found.attempts),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from typing import Final
 
 from trainrig.errors import RigError, RigUnknown
 from trainrig.lifecycle.context import Context
@@ -16,6 +18,9 @@ from trainrig.recovery.facts import Facts, Limits, Observation
 from trainrig.recovery.work import work
 from trainrig.store import ledger
 from trainrig.store.journal import Attempt, AttemptState, Happening
+
+# The line of the journal that is written before a job is stopped in order to move, and how its end is called then.
+MOVING: Final = "moving"
 
 
 def facts(
@@ -31,7 +36,7 @@ def facts(
         observation=observation,
         job_exit_code=exit_code,
         silent_seconds=60 if observation is Observation.SILENT else 0,
-        recoveries=generation - 1,
+        recoveries=generation - 1 - (moves := moves_of(happened, generation)),
         recoveries_without_progress=_without_progress(happened),
         setup_failures=_setup_failures(happened, observation),
         job_failures=sum(h.kind == "job_ended" and h.data.get("kind") == "failed" for h in happened),
@@ -50,7 +55,22 @@ def facts(
             max_recoveries=run.job.recovery.max_recoveries,
             on_exit_codes=frozenset(run.job.recovery.on_exit_codes),
         ),
+        move=run.job.recovery.move,
+        moves=moves,
+        settled_at=max((h.at for h in happened if _is(h, "job_started", generation)), default=None),
+        committed=any(_is(h, "checkpoint", generation) for h in happened),
     )
+
+
+def moves_of(happened: Sequence[Happening], generation: int) -> int:
+    """How many generations before this one ended because the job moved."""
+    return len({h.data["generation"] for h in happened if h.kind == MOVING and h.data["generation"] < generation})
+
+
+def moving(context: Context, run_id: str, generation: int) -> Happening | None:
+    """The decision that the job of this generation moves, if it was taken."""
+    found = [h for h in context.journal.happenings(run_id, (MOVING,)) if _is(h, MOVING, generation)]
+    return found[0] if found else None
 
 
 def work_hours(run: RunContext) -> Decimal | None:
@@ -97,23 +117,28 @@ def candidate_of(placement: Placement, attempt: Attempt) -> Candidate:
     raise RigUnknown(f"attempt {attempt.generation}-{attempt.number} is on no candidate of the placement")
 
 
-def candidates(context: Context, run: RunContext, market: Market | None) -> tuple[Candidate, ...]:
+def candidates(
+    context: Context, run: RunContext, market: Market | None, to: int | None = None
+) -> tuple[Candidate, ...]:
     """The approved candidates in their order, those of the market that is asked for first, and where this run has just
-    lost a rig last: the place that took a node back is the likeliest to do it again."""
-    lost = [(a.cloud, a.region, a.zone) for a in context.journal.attempts(run.run_id)][-1:]
+    lost a rig last: the place that took a node back is the likeliest to do it again. `to`: which of them the run moves
+    to; it comes before all others, and no place has lost anything."""
+    lost = [(a.cloud, a.region, a.zone) for a in context.journal.attempts(run.run_id)][-1:] if to is None else []
 
-    def key(c: Candidate) -> tuple[bool, bool]:
+    def key(numbered: tuple[int, Candidate]) -> tuple[bool, bool, bool]:
+        number, c = numbered
         place = (c.offer.cloud, c.offer.region, c.offer.zone)
-        return (market is not None and c.offer.market is not market, place in lost)
+        return (number != to, market is not None and c.offer.market is not market, place in lost)
 
-    return tuple(sorted(run.placement.candidates, key=key))
+    return tuple(c for _, c in sorted(enumerate(run.placement.candidates), key=key))
 
 
 def _without_progress(happened: tuple[Happening, ...]) -> int:
-    """Ends of the job in a row, the last included, that no committed checkpoint came before."""
+    """Ends of the job in a row, the last included, that no committed checkpoint came before. That of a job that moved
+    is none."""
     count = 0
     for h in reversed(happened):
-        if h.kind == "job_ended":
+        if h.kind == "job_ended" and h.data.get("kind") != MOVING:
             if h.data["checkpoints"]:
                 break
             count += 1
@@ -130,6 +155,10 @@ def _setup_failures(happened: tuple[Happening, ...], observation: Observation) -
             break
         count += h.kind == "recovery"
     return count
+
+
+def _is(h: Happening, kind: str, generation: int) -> bool:
+    return h.kind == kind and h.data.get("generation") == generation
 
 
 def _market(context: Context, run_id: str) -> Market:

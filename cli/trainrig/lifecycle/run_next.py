@@ -9,7 +9,7 @@ from trainrig import errors
 from trainrig.lifecycle import notify, run_facts
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.events import Progress
-from trainrig.recovery.decide import decide
+from trainrig.recovery.decide import decide, market_for
 from trainrig.recovery.facts import AskCloud, Continue, Fail, Finish, Observation, Replace, RestartJob, Stop
 
 Seen = Mapping[str, Any]
@@ -18,11 +18,13 @@ Seen = Mapping[str, Any]
 def next_step(run: RunContext, generation: int, seen: Seen) -> dict[str, Any]:
     """What follows: `{do: end|replace|restart, end: {...}}`; `alive`: the nodes can still be asked for outputs."""
     if run.stop.is_set() or seen["kind"] in {"interrupted", "cancelled"}:
-        return _end("cancelled", alive=seen["kind"] in {"cancelled", "launched"})
+        return _end("cancelled", alive=seen["kind"] in {"cancelled", "launched", "moving"})
     if seen["kind"] == "refused":
         return _end("refused", error=seen["error"])
     if seen["kind"] == "policy":
         return _end("policy", alive=seen["collect"], limit=seen["limit"], reason=seen["reason"])
+    if seen["kind"] == "moving":
+        return _move(run, generation, seen)
     with run.opened() as context:
         if seen["kind"] == "setup_failed" and not seen["mendable"] and not run_facts.gone(context, run.run_id):
             return _end("refused", error=seen["error"])
@@ -60,9 +62,19 @@ def next_step(run: RunContext, generation: int, seen: Seen) -> dict[str, Any]:
             case Replace():
                 context.journal.append(run.run_id, "recovery", {"generation": generation, "reason": action.reason})
                 notify.tell(context, run, "preempted", action.reason, generation=generation)
-                return {"do": "replace", "market": action.market}
+                return {"do": "replace", "market": action.market, "to": None}
             case _:
                 raise errors.RigError(f"nothing to do about {seen['kind']}: {action}")
+
+
+def _move(run: RunContext, generation: int, seen: Seen) -> dict[str, Any]:
+    """The job has saved and was stopped: its rig goes, and the next one comes up where it is cheaper."""
+    with run.opened() as context:
+        attempt = run_facts.living(context, run.run_id)
+        context.journal.update_attempt(attempt, attempt.state, reason=f"moved: {seen['reason']}")
+        notify.tell(context, run, "moved", seen["reason"], generation=generation)
+        market = market_for(run_facts.facts(context, run, generation, Observation.SAVED))
+    return {"do": "replace", "market": market, "to": seen["to"]}
 
 
 def tell_end(run: RunContext, generation: int, end: Mapping[str, Any], *, clean: bool) -> dict[str, Any]:

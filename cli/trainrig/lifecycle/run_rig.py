@@ -38,8 +38,9 @@ def begin(run: RunContext) -> dict[str, Any]:
     return {"kind": "begun"}
 
 
-def bring_up(run: RunContext, generation: int, market: Market | None) -> dict[str, Any]:
-    """A rig of this generation: `up`, `interrupted`, or `refused` with the error."""
+def bring_up(run: RunContext, generation: int, market: Market | None, to: int | None) -> dict[str, Any]:
+    """A rig of this generation: `up`, `interrupted`, or `refused` with the error. `to`: the number of the candidate
+    that the run moves to."""
     with run.opened() as context:
         if run.stop.is_set() or context.journal.rig(run.run_id).clean:  # destroyed while nobody was at it
             return {"kind": "interrupted"}
@@ -50,7 +51,7 @@ def bring_up(run: RunContext, generation: int, market: Market | None) -> dict[st
                     context,
                     run.job,
                     run.environment,
-                    tuple(admitted.with_room(context.journal, run, run_facts.candidates(context, run, market))),
+                    tuple(admitted.with_room(context.journal, run, run_facts.candidates(context, run, market, to))),
                     identity=run.identity,
                     rig=run.rig,
                     generation=generation,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from trainrig import errors
@@ -10,22 +11,26 @@ from trainrig.lifecycle import job_control, notify, run_facts
 from trainrig.lifecycle.checkpoint_sync import CheckpointSync
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.drill import preempt
-from trainrig.lifecycle.last_save import save_and_stop
+from trainrig.lifecycle.elsewhere import Lookout
+from trainrig.lifecycle.job_control import JobEnd
+from trainrig.lifecycle.last_save import Saved, save_and_stop
 from trainrig.lifecycle.log_files import LogFiles
 from trainrig.lifecycle.run_context import RunContext
-from trainrig.lifecycle.watch import Hooks, watch
+from trainrig.lifecycle.watch import Hooks, Watched, watch
 from trainrig.model.events import Progress
-from trainrig.recovery.facts import Observation
+from trainrig.recovery.facts import Facts, Observation
 from trainrig.recovery.guards import Breach
 from trainrig.store.journal import Attempt
 from trainrig.tools import ssh as ssh_tool
 from trainrig.tools.ssh import Ssh
 
 LAST_WORDS_ROUNDS = 5
+MOVE_SECONDS = 180.0  # in which a job that moves saves and ends; nobody takes its rig back meanwhile
 
 
 def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
-    """Follows the job to its end: `done`, `failed`, `noticed`, `lost`, `policy`, `cancelled`, `interrupted`."""
+    """Follows the job to its end: `done`, `failed`, `noticed`, `lost`, `policy`, `cancelled`, `interrupted`; or until
+    it is stopped in order to move: `moving`."""
     with run.opened() as context:
         if context.journal.rig(run.run_id).clean:  # destroyed while nobody was at it
             return {"kind": "interrupted"}
@@ -33,7 +38,12 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
         ssh = ssh_tool.connect(run.rig.path, attempt.node_list)
         log = LogFiles(run.logs, run.observe, generation=generation)
         sync = _sync(run, ssh, generation)
-        sync.start()
+        lookout = Lookout(run, attempt)
+        decided = run_facts.moving(context, run.run_id, generation)  # by a process that was killed since
+
+        def facts() -> Facts:
+            now = run_facts.facts(context, run, generation, Observation.HEALTHY)
+            return lookout.seen(replace(now, committed=now.committed and not sync.failing))
 
         def first_checkpoint() -> None:
             wanted = context.journal.rig(run.run_id).details.get("drill")
@@ -55,28 +65,35 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
             run.go_on()
             return run.stop.is_set() or run_facts.cancelled(context, run.run_id)
 
+        hooks = Hooks(
+            facts=facts,
+            cancelled=tick,
+            gone=lambda: run_facts.gone(context, run.run_id),
+            committed=first_checkpoint,
+            guarded=guarded,
+        )
+        sync.start()
         try:
-            seen = watch(
-                ssh,
-                sync,
-                log,
-                Hooks(
-                    facts=lambda: run_facts.facts(context, run, generation, Observation.HEALTHY),
-                    cancelled=tick,
-                    gone=lambda: run_facts.gone(context, run.run_id),
-                    committed=first_checkpoint,
-                    guarded=guarded,
-                ),
-                cursors=log.cursors,
-                guards=run.job.guards,
-            )
+            if decided is None:
+                seen = watch(ssh, sync, log, hooks, cursors=log.cursors, guards=run.job.guards)
+            else:
+                seen = Watched(kind="moving", reason=decided.data["reason"], to=decided.data["to"])
             if seen.kind == "noticed":
                 _save_on_notice(context, run, attempt, seen.noticed, ssh, sync, log)
+            if seen.kind == "moving":
+                # Before the job is stopped: whoever finds it ended must know that this was not its own doing.
+                line = {"generation": generation, "to": seen.to, "reason": seen.reason}
+                if decided is None:
+                    context.journal.append(run.run_id, run_facts.MOVING, line)
+                run.observe(Progress(phase="run", message=f"move: {seen.reason}"))
+                _, end = _save(run, ssh, sync, log, seconds=MOVE_SECONDS)
+                if end.verdict == "succeeded":  # it was done before it heard of the move
+                    seen = Watched(kind="done", exit_code=0)
             sync.stop()
             if seen.kind in {"policy", "cancelled"} and seen.collect:
                 job_control.stop(ssh, run.observe)
                 _last_words(ssh, log)
-            if seen.kind not in {"lost", "noticed"} and seen.collect:
+            if seen.kind not in {"lost", "noticed", "moving"} and seen.collect:
                 _last_commit(run, sync)
         finally:
             sync.stop()
@@ -100,6 +117,7 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
         "limit": seen.limit,
         "reason": seen.reason,
         "collect": seen.collect,
+        "to": seen.to,
     }
 
 
@@ -125,12 +143,8 @@ def _save_on_notice(
     log: LogFiles,
 ) -> None:
     seconds = registry.facts(attempt.cloud).preemption_notice_seconds
-    signal = run.job.checkpoints.save_signal if run.job.checkpoints else None
     run.observe(Progress(phase="run", message=f"saving: {seconds} s of notice"))
-    saved = save_and_stop(ssh, sync, notice_seconds=seconds, save_signal=signal, noticed=noticed)
-    _last_words(ssh, log)
-    told = "saved and stopped" if saved.something else "stopped, with nothing new saved,"
-    run.observe(Progress(phase="run", message=f"{told} {saved.seconds:.0f} s after the notice was heard"))
+    saved, _ = _save(run, ssh, sync, log, seconds=seconds, noticed=noticed)
     context.journal.append(
         run.run_id,
         "notice",
@@ -141,6 +155,18 @@ def _save_on_notice(
             "seconds": round(saved.seconds, 1),
         },
     )
+
+
+def _save(
+    run: RunContext, ssh: Ssh, sync: CheckpointSync, log: LogFiles, *, seconds: float, noticed: tuple[int, ...] = ()
+) -> tuple[Saved, JobEnd]:
+    """Lets the job save within that time, commits it, and stops the job; how it ended."""
+    signal = run.job.checkpoints.save_signal if run.job.checkpoints else None
+    saved = save_and_stop(ssh, sync, notice_seconds=seconds, save_signal=signal, noticed=noticed)
+    end = _last_words(ssh, log)
+    told = "saved and stopped" if saved.something else "stopped, with nothing new saved,"
+    run.observe(Progress(phase="run", message=f"{told} after {saved.seconds:.0f} s"))
+    return saved, end
 
 
 def _note_saves(context: Context, run: RunContext, generation: int, sync: CheckpointSync) -> None:
@@ -156,10 +182,10 @@ def _note_saves(context: Context, run: RunContext, generation: int, sync: Checkp
         context.journal.append(run.run_id, "checkpoint", data)
 
 
-def _last_words(ssh: Ssh, log: LogFiles) -> None:
+def _last_words(ssh: Ssh, log: LogFiles) -> JobEnd:
     """What a job that was stopped said at the end: a few rounds, since the node may be gone in any of them."""
     rounds = iter(range(LAST_WORDS_ROUNDS))
-    job_control.follow(
+    return job_control.follow(
         ssh, log, on_tick=lambda: next(rounds, None) is not None, cursors=log.cursors, heed_notice=False, lost_seconds=0
     )
 

@@ -42,8 +42,8 @@ def _begin(run_id: str) -> dict[str, Any]:
 
 
 @DBOS.step()
-def _bring_up(run_id: str, generation: int, market: str | None) -> dict[str, Any]:
-    return run_rig.bring_up(_context(run_id), generation, Market(market) if market else None)
+def _bring_up(run_id: str, generation: int, market: str | None, to: int | None) -> dict[str, Any]:
+    return run_rig.bring_up(_context(run_id), generation, Market(market) if market else None, to)
 
 
 @DBOS.step()
@@ -115,9 +115,9 @@ def _run(run_id: str) -> dict[str, Any]:
 
 
 def _lived(run_id: str) -> dict[str, Any]:
-    generation, market, up = 1, None, False
+    generation, market, to, up = 1, None, None, False
     while True:
-        seen = {"kind": "up"} if up else _bring_up(run_id, generation, market)
+        seen = {"kind": "up"} if up else _bring_up(run_id, generation, market, to)
         if seen["kind"] == "up":
             seen = _launch(run_id, generation)
         if seen["kind"] == "launched":
@@ -131,7 +131,7 @@ def _lived(run_id: str) -> dict[str, Any]:
                 # Two rigs of one run would bill twice and write into each other's checkpoints.
                 action = {"do": "end", "end": {"kind": "unclean", "reason": "the lost rig could not be proven gone"}}
                 break
-            market = action["market"]
+            market, to = action["market"], action["to"]
         up = action["do"] == "restart"  # the nodes are fine, and the job is started on them again
         generation += 1
     collected = _collect(run_id) if action["end"].get("alive") else {}

@@ -12,13 +12,13 @@ from trainrig.lifecycle.checkpoint_sync import CheckpointSync
 from trainrig.model.events import Event, LogLine, Observer
 from trainrig.model.job import Guards
 from trainrig.recovery.decide import decide
-from trainrig.recovery.facts import Facts, Stop
+from trainrig.recovery.facts import Facts, Move, Stop
 from trainrig.recovery.guards import Breach, Signs, breaches
 from trainrig.tools.ssh import Ssh
 
 LIMITS_EVERY_SECONDS = 5.0
 
-Kind = Literal["done", "failed", "noticed", "lost", "policy", "cancelled"]
+Kind = Literal["done", "failed", "noticed", "lost", "policy", "cancelled", "moving"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,13 +31,14 @@ class Watched:
     reason: str = ""
     collect: bool = True  # for `policy`: whether the job saves and what it made is brought home
     noticed: tuple[int, ...] = ()  # ranks that the cloud takes back, for `noticed`
+    to: int | None = None  # the candidate's number, for `moving`; the job still runs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hooks:
     """What the watcher asks of the run, about once a second."""
 
-    facts: Callable[[], Facts]  # healthy facts, for the limits
+    facts: Callable[[], Facts]  # healthy facts, for the limits and for what is cheaper elsewhere
     cancelled: Callable[[], bool]
     gone: Callable[[], bool | None]  # whether the cloud says that a node is gone; None: it does not say
     guarded: Callable[[Breach], None]  # called once each time that a guard's limit is passed and the job goes on
@@ -105,6 +106,8 @@ def watch(
             action = decide(hooks.facts())
             if isinstance(action, Stop):
                 stop = Watched(kind="policy", limit=action.limit, reason=action.reason)
+            if isinstance(action, Move):
+                stop = stop or Watched(kind="moving", reason=action.reason, to=action.candidate)
             stop = stop or guard()
         return stop is None
 

@@ -108,11 +108,21 @@ class Checkpoints:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class MoveWishes:
+    """When a running job is taken to a cheaper place among those that were approved."""
+
+    min_saving_usd: Decimal = Decimal(1)  # what is left of the saving once the way is paid
+    wait_seconds: int = 3600  # that the job runs in one place, at least
+    max_moves: int | None = None  # None: as often as it pays
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Recovery:
     max_recoveries: int | None = None  # None: spend, deadline and progress are the limits
     on_exit_codes: tuple[int, ...] = ()
     max_restarts_on_errors: int = 0  # of a job that failed by itself
     strategy: str | None = None
+    move: MoveWishes | None = None  # None: stay until the rig is lost
 
 
 ACTS = ("warn", "checkpoint", "stop", "destroy")
@@ -135,7 +145,7 @@ class Guards:
     disk: Guard | None = None  # percent of a node's disk in use
 
 
-EVENTS = ("started", "preempted", "recovered", "guard", "done", "failed", "cancelled")
+EVENTS = ("started", "preempted", "moved", "recovered", "guard", "done", "failed", "cancelled")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

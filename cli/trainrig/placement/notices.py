@@ -37,6 +37,7 @@ def of(
     found = [
         *_hours(job, candidates),
         *_checkpoints(job, candidates),
+        *_move(job),
         *(Notice(code="bucket_not_made", detail=folder_words(m)) for m in job.mounts if m.is_folder),
         *_prices(environment, candidates, rejections, now),
         *_quotas(job, candidates, quotas),
@@ -93,6 +94,17 @@ def _checkpoints(job: Job, candidates: Sequence[Candidate]) -> list[Notice]:
             detail="the job has no checkpoints: every preemption of a spot machine is priced as the loss of all work",
         )
     ]
+
+
+def _move(job: Job) -> list[Notice]:
+    if job.recovery.move is None:
+        return []
+    if job.checkpoints is None:
+        return [Notice(code="move_without_checkpoints", detail="`recovery.move` moves no job without `checkpoints`")]
+    if job.expected_hours is None:
+        words = "`recovery.move` needs to know the work left: `expected_hours`, or a job that writes its `progress`"
+        return [Notice(code="move_hours_unknown", detail=words)]
+    return []
 
 
 def _prices(

@@ -6,6 +6,7 @@ The rules, first match wins:
 2. notice: save, then replace the rig while its node is still there. Silence: wait, prepare, ask the cloud.
 3. a lost rig is replaced unless a limit says stop: budget, deadline, a set count, or no progress.
 4. the replacement's market follows the deadline (`market_for`).
+5. a healthy job that asks for it moves to a cheaper approved place, when that saves more than the way costs (`_move`).
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from trainrig.recovery.facts import (
     Action,
     AskCloud,
     Continue,
+    Elsewhere,
     Facts,
     Fail,
     Finish,
+    Move,
     Observation,
     Prepare,
     Replace,
@@ -38,6 +41,8 @@ SETUP_LIMIT = 3  # rigs in a row that never started the job
 # Spot while obtainable, on-demand once the work left fills this share of the time left. 0.85 beat the published
 # policies in one zone on 1,080 runs; a tighter deadline than that raises it to the job's own share (work / window).
 ON_DEMAND_SHARE = Decimal("0.85")
+# Two places whose prices move by less than this against one another are not worth a move, whatever the work left.
+CHEAPER_SHARE = Decimal("0.9")
 
 
 def decide(facts: Facts) -> Action:
@@ -56,7 +61,7 @@ def decide(facts: Facts) -> Action:
         case Observation.SILENT:
             return _silent(facts)
         case Observation.HEALTHY:
-            return _over_limit(facts) or Continue()
+            return _over_limit(facts) or _move(facts) or Continue()
 
 
 def market_for(facts: Facts) -> Market | None:
@@ -75,6 +80,47 @@ def market_for(facts: Facts) -> Market | None:
     if need / left > share or need + 2 * facts.changeover_hours > left:
         return Market.ON_DEMAND
     return None
+
+
+def may_move(facts: Facts) -> bool:
+    """Whether prices elsewhere matter: all that can be said about a move without them."""
+    wishes = facts.move
+    if wishes is None or not facts.committed or facts.settled_at is None or not facts.work_left_hours:
+        return False
+    if wishes.max_moves is not None and facts.moves >= wishes.max_moves:
+        return False
+    # The one that is planned, and the one that a preemption right after it would take.
+    need = timedelta(hours=float(facts.work_left_hours + 2 * facts.changeover_hours))
+    ends = (facts.limits.deadline, facts.limits.timeout_at, facts.limits.lease_ends)
+    if any(end is not None and facts.now + need > end for end in ends):
+        return False
+    return facts.now - facts.settled_at >= timedelta(seconds=wishes.wait_seconds)
+
+
+def _move(facts: Facts) -> Move | None:
+    if not facts.elsewhere or not may_move(facts):
+        return None
+    worth = [e for e in facts.elsewhere if _worth(facts, e)]
+    best = max(worth, key=lambda e: (e.gain_usd, -e.candidate), default=None)
+    if best is None:
+        return None
+    return Move(
+        candidate=best.candidate,
+        reason=f"{best.where} costs {best.there_hour_usd:.4f} USD an hour instead of {best.here_hour_usd:.4f}: "
+        f"{dollars(best.saving_usd)} less for the work left, and {dollars(best.cost_usd)} for the move",
+    )
+
+
+def _worth(facts: Facts, there: Elsewhere) -> bool:
+    assert facts.move is not None
+    budget = facts.limits.budget_usd
+    return (
+        there.there_hour_usd <= CHEAPER_SHARE * there.here_hour_usd
+        and there.gain_usd > 0
+        and there.gain_usd >= facts.move.min_saving_usd
+        and (budget is None or facts.spent_usd + there.cost_usd < budget)
+        and (there.market is not Market.SPOT or market_for(facts) is None)
+    )
 
 
 def _job_failed(facts: Facts) -> Action:

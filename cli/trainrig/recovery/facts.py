@@ -7,6 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
+from trainrig.model.job import MoveWishes
 from trainrig.model.offer import Market
 
 
@@ -34,6 +35,23 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Elsewhere:
+    """An approved place that could be had now instead of where the job runs. Prices and amounts are of all nodes."""
+
+    candidate: int  # its place in the order of the placement
+    where: str  # for people
+    market: Market
+    here_hour_usd: Decimal
+    there_hour_usd: Decimal
+    saving_usd: Decimal  # expected over the work left, before the way is paid
+    cost_usd: Decimal  # of the way, whether or not the place is to be had
+
+    @property
+    def gain_usd(self) -> Decimal:
+        return self.saving_usd - self.cost_usd
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Facts:
     """One look at a run. Times are timezone-aware; hours of work are hours of undisturbed training."""
 
@@ -54,6 +72,11 @@ class Facts:
     market: Market = Market.ON_DEMAND
     spot_obtainable: bool = True
     limits: Limits = field(default_factory=Limits)
+    move: MoveWishes | None = None  # None: the job does not want to move
+    moves: int = 0  # so far
+    settled_at: datetime | None = None  # when the job started where it runs now
+    committed: bool = False  # a checkpoint that was made where it runs now is safe, and copies still arrive
+    elsewhere: tuple[Elsewhere, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,6 +113,15 @@ class Replace:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Move:
+    """Save, stop, prove the rig gone, and resume on that candidate of the placement, or else on the others in their
+    order. No failure: it counts for no budget of recoveries."""
+
+    candidate: int
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Finish:
     """Collect and destroy."""
 
@@ -109,4 +141,4 @@ class Stop:
     reason: str
 
 
-Action = Continue | Prepare | Save | AskCloud | RestartJob | Replace | Finish | Fail | Stop
+Action = Continue | Prepare | Save | AskCloud | RestartJob | Replace | Move | Finish | Fail | Stop

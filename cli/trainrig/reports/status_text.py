@@ -46,7 +46,7 @@ def _hours(hours: Decimal) -> str:
 
 
 def attempts(found: Sequence[AttemptStatus]) -> str:
-    rows: list[Row] = [("attempt", "where", "machine", "market", "state", "time", "lost", "cost", "failed on")]
+    rows: list[Row] = [("attempt", "where", "machine", "market", "state", "time", "lost", "cost", "why it ended")]
     for a in found:
         where = f"{a.cloud} {a.zone or a.region}"
         machine = f"{a.nodes} x {a.instance_type}"

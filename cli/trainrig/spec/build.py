@@ -9,7 +9,19 @@ from decimal import Decimal
 from typing import Final
 
 from trainrig.errors import Problem
-from trainrig.model.job import EVENTS, Checkpoints, Guard, Guards, Job, Mount, Notify, Pins, PlacementWishes, Recovery
+from trainrig.model.job import (
+    EVENTS,
+    Checkpoints,
+    Guard,
+    Guards,
+    Job,
+    Mount,
+    MoveWishes,
+    Notify,
+    Pins,
+    PlacementWishes,
+    Recovery,
+)
 from trainrig.model.rig import digest_of
 from trainrig.spec.compose import without_lines
 from trainrig.spec.mounts import declared_sizes, read_bucket, read_mounts, substitute
@@ -223,6 +235,18 @@ def _recovery(values: Values, inherited: Recovery, problems: list[Problem]) -> R
         on_exit_codes=given.get("on_exit_codes", ()),
         max_restarts_on_errors=given.get("max_restarts_on_errors", 0),
         strategy=given.get("strategy"),
+        move=_move(given),
+    )
+
+
+def _move(recovery: Values) -> MoveWishes | None:
+    given = recovery.get("move")
+    if not isinstance(given, Values) or not given.get("wanted", True):
+        return None
+    return MoveWishes(
+        min_saving_usd=given.get("min_saving", MoveWishes().min_saving_usd),
+        wait_seconds=given.get("wait", MoveWishes().wait_seconds),
+        max_moves=given.get("max_moves"),
     )
 
 

@@ -192,6 +192,21 @@ PINS: Final = Table(
 )
 
 
+MOVE: Final = Table(
+    title="`recovery.move`",
+    keys=(
+        Key(
+            name="min_saving",
+            form=USD,
+            meaning="What must be saved over the work left, the cost of the move paid; 1 USD when not given",
+        ),
+        Key(name="wait", form=DURATION, meaning="The job stays at least so long in one place; 1h when not given"),
+        Key(name="max_moves", form=integer(1, 10000), meaning="How often at most"),
+    ),
+    short=BOOLEAN,
+    short_key="wanted",
+)
+
 RECOVERY: Final = Table(
     title="`recovery`",
     keys=(
@@ -211,6 +226,7 @@ RECOVERY: Final = Table(
             meaning="How often a job that failed by itself is started again",
         ),
         Key(name="strategy", form=one_of(*STRATEGIES), meaning="Where to look first"),
+        Key(name="move", form=MOVE, meaning="Move to a cheaper approved place while the job runs; off when not given"),
     ),
 )
 

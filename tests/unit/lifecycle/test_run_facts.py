@@ -97,6 +97,37 @@ def test_the_place_that_took_a_node_back_comes_last(context: Context, run: RunCo
     assert run_facts.candidates(context, run, Market.ON_DEMAND)[0] == ON_DEMAND
 
 
+def test_a_move_goes_there_first_and_nowhere_is_lost(context: Context, run: RunContext) -> None:
+    context.journal.start_attempt(run.run_id, 1, FIRST)
+    assert run_facts.candidates(context, run, None, 2) == (ON_DEMAND, FIRST, SECOND)
+    assert run_facts.candidates(context, run, Market.ON_DEMAND, 1) == (SECOND, ON_DEMAND, FIRST)
+
+
+def test_a_move_is_no_recovery(context: Context, run: RunContext) -> None:
+    for generation in (1, 2):
+        for _ in range(2):  # taken again after a crash
+            context.journal.append(run.run_id, "moving", {"generation": generation, "to": 1, "reason": "cheaper"})
+    context.journal.append(run.run_id, "job_ended", {"generation": 1, "kind": "moving", "checkpoints": 0})
+    facts = run_facts.facts(context, run, 2, Observation.HEALTHY)
+    assert (facts.moves, facts.recoveries, facts.recoveries_without_progress) == (1, 0, 0)
+    facts = run_facts.facts(context, run, 4, Observation.HEALTHY)
+    assert (facts.moves, facts.recoveries) == (2, 1)
+    decided = run_facts.moving(context, run.run_id, 2)
+    assert decided is not None
+    assert decided.data["to"] == 1
+    assert run_facts.moving(context, run.run_id, 3) is None
+
+
+def test_what_a_move_needs_is_of_this_generation(context: Context, run: RunContext) -> None:
+    context.journal.append(run.run_id, "job_started", {"generation": 1})
+    context.journal.append(run.run_id, "checkpoint", {"generation": 1, "saved_at": 0})
+    facts = run_facts.facts(context, run, 1, Observation.HEALTHY)
+    assert facts.committed
+    assert facts.settled_at is not None
+    later = run_facts.facts(context, run, 2, Observation.HEALTHY)
+    assert (later.committed, later.settled_at) == (False, None)
+
+
 def test_the_living_attempt_is_the_one_that_is_up(context: Context, run: RunContext) -> None:
     with pytest.raises(RigUnknown, match="no rig that is up"):
         run_facts.living(context, run.run_id)

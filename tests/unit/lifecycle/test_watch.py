@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,10 +17,11 @@ from trainrig.lifecycle import watch as watching
 from trainrig.lifecycle.checkpoint_sync import CheckpointSync
 from trainrig.lifecycle.watch import Hooks, Watched, watch
 from trainrig.model.events import silent
-from trainrig.model.job import Guard, Guards
+from trainrig.model.job import Guard, Guards, MoveWishes
 from trainrig.model.node import Node
+from trainrig.model.offer import Market
 from trainrig.model.process import Outcome
-from trainrig.recovery.facts import Facts, Observation
+from trainrig.recovery.facts import Elsewhere, Facts, Observation
 from trainrig.recovery.guards import Breach
 from trainrig.tools.ssh import Ssh
 
@@ -34,6 +37,7 @@ class NoSync:
 
 
 Beat = dict[str, Any] | None
+HEALTHY = Facts(now=rigs.NOW, started_at=rigs.NOW, observation=Observation.HEALTHY)
 
 
 @pytest.fixture
@@ -46,6 +50,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Watched, lis
         seconds: int,
         beat: Callable[[int, int], Beat] = lambda _rank, _second: None,
         line: Callable[[int], bool] = lambda _second: True,
+        facts: Facts = HEALTHY,
     ) -> tuple[Watched, list[Breach]]:
         clock = [0.0]
 
@@ -64,7 +69,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Watched, lis
         monkeypatch.setattr("time.monotonic", lambda: clock[0])
         told: list[Breach] = []
         hooks = Hooks(
-            facts=lambda: Facts(now=rigs.NOW, started_at=rigs.NOW, observation=Observation.HEALTHY),
+            facts=lambda: facts,
             cancelled=lambda: False,
             gone=lambda: None,
             committed=lambda: None,
@@ -117,6 +122,29 @@ def test_the_fullest_disk_counts(watched: Run) -> None:
     assert end.kind == "done"
     assert [(b.guard, b.do) for b in told] == [("disk", "checkpoint")]
     assert "more than 90 %" in told[0].reason
+
+
+def test_a_job_that_moves_is_left_running_and_says_where_to(watched: Run) -> None:
+    there = Elsewhere(
+        candidate=3,
+        where="there",
+        market=Market.ON_DEMAND,
+        here_hour_usd=Decimal(2),
+        there_hour_usd=Decimal(1),
+        saving_usd=Decimal(9),
+        cost_usd=Decimal(1),
+    )
+    facts = replace(
+        HEALTHY,
+        move=MoveWishes(wait_seconds=0),
+        settled_at=rigs.NOW,
+        committed=True,
+        work_left_hours=Decimal(9),
+        elsewhere=(there,),
+    )
+    end, _ = watched(Guards(), seconds=60, facts=facts)
+    assert (end.kind, end.to) == ("moving", 3)
+    assert watched(Guards(), seconds=60, facts=replace(facts, elsewhere=()))[0].kind == "done"
 
 
 @pytest.fixture(autouse=True)

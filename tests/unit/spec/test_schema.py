@@ -1,13 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
 
-from support.specs import job, problems
+from support.specs import ANYWHERE, job, problems
 from trainrig.errors import SpecInvalid
-from trainrig.model.job import Checkpoints, Guard, Guards, Notify, Pins, PlacementWishes, Recovery
+from trainrig.model.job import Checkpoints, Guard, Guards, MoveWishes, Notify, Pins, PlacementWishes, Recovery
 
 EVERYTHING = """
 name: everything
@@ -27,7 +28,7 @@ timeout: 1d12h
 lease: 2d
 placement: {profile: speed, fallbacks: 3, same: region, egress_usd_per_gb: 0.05}
 pins: {driver: 570.172.08, cuda: 12.8}
-recovery: {max_recoveries: 3, on_exit_codes: [42], max_restarts_on_errors: 1, strategy: failover}
+recovery: {max_recoveries: 3, on_exit_codes: [42], max_restarts_on_errors: 1, strategy: failover, move: {min_saving: 5}}
 network: {vpc: vpc-1}
 api_server_access: false
 config: {kubernetes: {enable_docker: true}}
@@ -56,9 +57,31 @@ def test_every_key_of_trainrig() -> None:
     )
     assert found.pins == Pins(driver="570.172.08", cuda="12.8")
     assert found.recovery == Recovery(
-        max_recoveries=3, on_exit_codes=(42,), max_restarts_on_errors=1, strategy="failover"
+        max_recoveries=3,
+        on_exit_codes=(42,),
+        max_restarts_on_errors=1,
+        strategy="failover",
+        move=MoveWishes(min_saving_usd=Decimal(5)),
     )
     assert found.network == {"vpc": "vpc-1"}
+
+
+@pytest.mark.parametrize(
+    ("written", "move"),
+    [
+        ("true", MoveWishes()),
+        ("false", None),
+        ("{}", MoveWishes()),
+        (
+            "{min_saving: 0.50, wait: 30m, max_moves: 2}",
+            MoveWishes(min_saving_usd=Decimal("0.50"), wait_seconds=1800, max_moves=2),
+        ),
+    ],
+)
+def test_moving_is_asked_for(written: str, move: MoveWishes | None) -> None:
+    assert job(f"run: x\nrecovery: {{move: {written}}}\n").recovery.move == move
+    everywhere = replace(ANYWHERE, defaults={"recovery": {"move": True}})
+    assert job("run: x\nrecovery: {max_recoveries: 3}\n", environment=everywhere).recovery.move == MoveWishes()
 
 
 @pytest.mark.parametrize("written", ["--ipc=host --ulimit memlock=-1", "[--ipc=host, --ulimit memlock=-1]"])
