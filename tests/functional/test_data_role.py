@@ -10,13 +10,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from support import gateway, nodes, object_store
+from support import gateway, nodes, object_store, plan_policy, rigs, s3_policy
 from support.apt_repo import served
 from support.jobs import a_job, an_offer
+from support.rig_cases import Case
+from support.standin.serve import serve
+from support.terraform_root import render
 from trainrig import assets
 from trainrig.clouds import registry
 from trainrig.errors import ConfigureFailed
-from trainrig.lifecycle import collect, deliver, job_control
+from trainrig.lifecycle import collect, deliver, job_control, node_rights
 from trainrig.lifecycle.configure import configure, lay_secrets
 from trainrig.lifecycle.verify import accept, verify
 from trainrig.localcloud import machine
@@ -143,6 +146,46 @@ def test_a_node_that_may_only_read_has_the_bucket_read_only(bench: Bench) -> Non
 def test_a_bucket_that_the_job_only_reads_is_not_tried_for_more(bench: Bench) -> None:
     assert "Read-only file system" in bench.sh("touch /srv/trainrig/mounts/5/x 2>&1 || true")
     assert "may not write" not in bench.sh("journalctl -u trainrig-mount@5 -o cat --no-pager")
+
+
+def test_what_the_module_of_aws_grants_is_enough_and_no_more(bench: Bench, tmp_path: Path) -> None:
+    """The policy that Terraform plans for these mounts, judged call by call in front of the store."""
+    mounts = [replace(m, source="s3://work/early") if m.target == "/work" else m for m in bench.job.mounts]
+    job = replace(bench.job, mounts=tuple(mounts))
+    address = nodes.gateway(bench.ssh.nodes[0])
+    with gateway.guarded(bench.store, s3_policy.allows(policy_of(job, tmp_path)), address, absent=403) as url:
+        bench.sh("rm -r /srv/trainrig/mounts/0/* /srv/trainrig/mounts/1")
+        bench.converge(replace(job, s3_endpoint=url))
+        assert bench.sh("cd /srv/trainrig/mounts; cat 0/a.txt 1 5/a.txt; stat -c %s 0/sub/b.txt") == "asinglea100000"
+        for folder in ("3", "4"):  # MOUNT and MOUNT_CACHED
+            bench.sh(
+                f"cd /srv/trainrig/mounts/{folder}; echo new > x; mkdir d; mv x d/y; echo newer > d/y; echo z > z; rm z"
+            )
+        bench.sh("/usr/local/lib/trainrig/data flush 30")
+        for key in ("early/d/y", "late/d/y"):
+            assert object_store.send(f"{bench.store}/work/{key}") == b"newer\n"
+        assert b"z</Key>" not in object_store.send(f"{bench.store}/work")
+        may = "/usr/local/lib/trainrig/data check {} 2>&1 || true"
+        assert bench.sh(may.format("s3://work/early")) == ""
+        for elsewhere in ("s3://work", "s3://work/earlyer", "s3://data/set"):
+            assert "AccessDenied" in bench.sh(may.format(elsewhere))
+    bench.converge(bench.job)
+
+
+def policy_of(job: Job, folder: Path) -> str:
+    """Of a rig on AWS that has the job's mounts, as Terraform plans it."""
+    there = replace(job, s3_endpoint=None)
+    request = rigs.request(
+        read_write_urls=node_rights.written(there),
+        read_only_urls=node_rights.read_only(there),
+        offer_changes={"instance_type": "g5.xlarge"},
+    )
+    with serve(folder / "cloud", ["aws"]) as env:
+        root = render(Case(name="rights", request=request), folder / "root", env)
+        root.run("init", "-input=false")
+        plan = root.plan()
+    policies = [v["policy"] for _, type_, v in plan_policy.resources(plan) if type_ == "aws_iam_role_policy"]
+    return str(policies[0])
 
 
 @pytest.mark.parametrize(
