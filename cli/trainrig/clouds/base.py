@@ -226,9 +226,9 @@ class ImageRightsModule(Protocol):
 class GrantsModule(Protocol):
     """clouds/<name>/grants.py: only where to let a node into a place takes a right on that very place."""
 
-    def grants(self, account: Account, urls: Sequence[str], container: str | None) -> Iterator[Check]:
-        """Whether these credentials may let nodes into buckets (those of other clouds are passed over), and into the
-        repository of an image. Changes nothing."""
+    def grants(self, account: Account, urls: Sequence[str], containers: Sequence[str]) -> Iterator[Check]:
+        """Whether these credentials may let nodes into buckets and into the repositories of images; those of other
+        clouds are passed over. Changes nothing."""
         ...
 
 

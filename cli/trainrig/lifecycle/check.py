@@ -47,8 +47,8 @@ def check(
     *,
     patience_seconds: float = PATIENCE_SECONDS,
 ) -> Readiness:
-    """The clouds of `wanted`, and the buckets that the environment names in them or on this machine. With jobs, whether
-    a cloud lets trainrig give their nodes what they need, and whether their checkpoints can be written, by doing so.
+    """The clouds of `wanted`, and the buckets that the environment names in them or on this machine. With jobs, also
+    whether a cloud lets trainrig give their nodes what they need; and their checkpoints are tried by writing.
 
     Each is asked in a thread that nobody waits for longer than `patience_seconds`: an SDK that hangs on a dead network
     holds up neither the others nor us.
@@ -104,17 +104,19 @@ def _cloud(account: Account, environment: Environment | None, jobs: Sequence[Job
         yield line
         if line.name == "identity" and line.status == "fail":
             return
-    for job in jobs:
-        if environment:
-            yield from _rights(account, environment, job)
+    if environment:
+        yield from _rights(account, environment, jobs)
 
 
-def _rights(account: Account, environment: Environment, job: Job) -> Iterator[Check]:
-    """Of the rights that the job's nodes will need, those that trainrig itself needs a right to grant."""
-    image = pulled(job, account.cloud)
-    if image and (gap := image_gap(image, account.cloud, account.settings)):
-        yield Check(name=f"image {image}", status="skip", detail=gap)
+def _rights(account: Account, environment: Environment, jobs: Sequence[Job]) -> Iterator[Check]:
+    """Of the rights that nodes will need, those that trainrig itself needs a right to grant; without jobs, those on the
+    environment's checkpoint store."""
+    images = dict.fromkeys(image for job in jobs if (image := pulled(job, account.cloud)))
+    for image in images:
+        if gap := image_gap(image, account.cloud, account.settings):
+            yield Check(name=f"image {image}", status="skip", detail=gap)
     if registry.has(account.cloud, "grants"):
-        store = url_of(job, environment)
-        urls = (*([store] if store else ()), *written(job), *read_only(job))
-        yield from registry.grants(account.cloud).grants(account, urls, image)
+        stores = {url_of(job, environment) for job in jobs} if jobs else {environment.checkpoint_store}
+        data = (url for job in jobs for url in (*written(job), *read_only(job)))
+        urls = dict.fromkeys((*sorted(filter(None, stores)), *data))
+        yield from registry.grants(account.cloud).grants(account, tuple(urls), tuple(images))

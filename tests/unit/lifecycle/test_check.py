@@ -130,6 +130,8 @@ def buckets(clouds: dict[str, Module], monkeypatch: pytest.MonkeyPatch) -> Bucke
     clouds["aws"] = clouds["gcp"] = Module(lambda: iter([FINE]))
     found = Buckets("gone")
     monkeypatch.setattr(registry, "store", lambda _cloud: found)
+    has = registry.has
+    monkeypatch.setattr(registry, "has", lambda cloud, name: name != "grants" and has(cloud, name))
     return found
 
 
@@ -227,21 +229,24 @@ def test_a_cloud_that_lets_no_node_into_the_jobs_data_is_disabled_for_it(
     buckets: Buckets, clouds: dict[str, Module], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refused = Check(name="rights on gs://data", status="fail", detail="missing")
-    asked: list[tuple[tuple[str, ...], str | None]] = []
+    asked: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
 
     class Grants:
-        def grants(self, _account: Account, urls: tuple[str, ...], container: str | None) -> Iterator[Check]:
-            asked.append((urls, container))
+        def grants(self, _account: Account, urls: tuple[str, ...], images: tuple[str, ...]) -> Iterator[Check]:
+            asked.append((urls, images))
             yield refused
 
     has = registry.has
     monkeypatch.setattr(registry, "has", lambda cloud, name: (cloud == "aws") if name == "grants" else has(cloud, name))
     monkeypatch.setattr(registry, "grants", lambda _cloud: Grants())
-    environment = team()
+    environment = team(checkpoint_store="gs://team")
     mounts = (Mount(target="/w", source="gs://w", mode=MountMode.MOUNT), Mount(target="/r", source="gs://data/r"))
     job = kept_in("s3://ckpt", mounts=mounts, image="gcr.io/elsewhere/train:1")
-    aws, gcp = check.check(check.accounts(environment, ()), environment, [job]).clouds
-    assert asked == [(("s3://ckpt", "gs://w", "gs://data/r"), job.image)]
+    aws, gcp = check.check(check.accounts(environment, ()), environment, [job, job]).clouds
+    assert asked == [(("s3://ckpt", "gs://w", "gs://data/r"), (job.image,))]
     assert aws.failure == refused
     assert (gcp.failure, gcp.checks[-1].name, gcp.checks[-1].status) == (None, f"image {job.image}", "skip")
     assert "registry_project: elsewhere" in gcp.checks[-1].detail
+    asked.clear()
+    check.check(check.accounts(environment, ()), environment)
+    assert asked == [(("gs://team",), ())]

@@ -15,11 +15,11 @@ from trainrig.model.readiness import Check
 REPOSITORIES = "https://artifactregistry.googleapis.com/v1"
 
 
-def grants(account: Account, urls: Sequence[str], container: str | None) -> Iterator[Check]:
+def grants(account: Account, urls: Sequence[str], containers: Sequence[str]) -> Iterator[Check]:
     for bucket in sorted({url.split("/")[2] for url in urls if url.startswith("gs://")}):
         yield checking.asked(f"rights on gs://{bucket}", partial(_bucket, account, bucket))
-    if found := variables(container or "", account.settings).get("artifact_repository"):
-        name = "projects/{project}/locations/{location}/repositories/{name}".format(**found)
+    found = (variables(c, account.settings).get("artifact_repository") for c in containers)
+    for name in sorted({"projects/{project}/locations/{location}/repositories/{name}".format(**f) for f in found if f}):
         yield checking.asked(f"rights on {name}", partial(_repository, account, name))
 
 

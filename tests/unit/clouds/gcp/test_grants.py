@@ -18,7 +18,7 @@ def test_buckets_and_the_repository_are_asked_once_each(cloud: FakeGcp, account:
     repository = f"projects/{PROJECT}/locations/us/repositories/team"
     route("POST", f"/v1/{repository}:testIamPermissions", {})
     urls = ("gs://public/a", "gs://data/a", "gs://data/b", "gs://gone", "s3://elsewhere")
-    found = {line.name: (line.status, line.detail) for line in grants(account, urls, IMAGE)}
+    found = {line.name: (line.status, line.detail) for line in grants(account, urls, [IMAGE, f"{IMAGE}2", "python:3"])}
     gone = found.pop("rights on gs://gone")
     assert gone[0] == "fail"
     assert "no such bucket" in gone[1]
@@ -32,5 +32,5 @@ def test_buckets_and_the_repository_are_asked_once_each(cloud: FakeGcp, account:
 
 def test_where_nothing_is_granted_nothing_is_asked(cloud: FakeGcp, account: Account) -> None:
     elsewhere = replace(account, settings={**account.settings, "project": "another"})
-    assert list(grants(elsewhere, ("s3://a", "az://b/c"), IMAGE)) == []
-    assert list(grants(account, (), None)) == []
+    assert list(grants(elsewhere, ("s3://a", "az://b/c"), [IMAGE])) == []
+    assert list(grants(account, (), ())) == []
