@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import socket
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import docker
 import pytest
@@ -45,13 +47,14 @@ def attached(local_cloud: None) -> Iterator[Mapping[str, str]]:
 
 
 @pytest.fixture
-def nothing_left(client: docker.DockerClient) -> Iterator[None]:
-    """What Docker holds with our labels is the same after the test as before it."""
-    before = holds(client)
+def nothing_left(client: docker.DockerClient, tmp_path: Path) -> Iterator[None]:
+    """Docker holds nothing of the rigs that the test has rendered: others may be up, of tests beside this one."""
     yield
-    after = holds(client)
-    for kind, names in after.items():
-        assert {n for n in names - before[kind] if n.startswith("tr-finetune-")} == set(), kind
+    inputs = [json.loads(path.read_text()) for path in tmp_path.glob("*/terraform.tfvars.json")]
+    run_ids = {given["rig"]["labels"]["trainrig-run-id"] for given in inputs}
+    assert run_ids
+    for kind, names in holds(client).items():
+        assert {name for name in names if any(run_id in name for run_id in run_ids)} == set(), kind
 
 
 @pytest.fixture
