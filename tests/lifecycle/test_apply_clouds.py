@@ -82,12 +82,12 @@ def image_of(type_: str, state: dict[str, Any]) -> str | None:
 @pytest.fixture
 def fake(cloud: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
     fake = FakeCloud(tmp_path / "cloud")
-    monkeypatch.setenv("TRAINRIG_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(registry, "inventory", lambda _cloud: Inventory(fake))
     monkeypatch.setattr(teardown, "RETRY_SECONDS", (0.0, 0.0))
     facts = replace(registry.facts(cloud), quiet_seconds=0)
     monkeypatch.setattr(registry, "facts", lambda _cloud: facts)
     with serve(fake.folder) as env:
+        monkeypatch.setenv("TRAINRIG_CACHE", str(tmp_path / "cache"))  # not before: the stand-in's schemas are kept
         for name, value in env.items():
             monkeypatch.setenv(name, value)
         yield fake
