@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from trainrig.spec import environment_schema, schema
+from trainrig.spec import environment_schema, schema, survival
 from trainrig.spec.mounts import BUCKET
 from trainrig.spec.resources import JOB_RECOVERY, OPTION, RESOURCES
 from trainrig.spec.tables import Key, Table
@@ -26,15 +26,15 @@ TABLES: dict[str, Table] = {
     "docker": schema.DOCKER,
     "mount": BUCKET,
     "workdir": schema.WORKDIR,
-    "checkpoints": schema.CHECKPOINTS,
+    "checkpoints": survival.CHECKPOINTS,
     "placement": schema.PLACEMENT,
     "pins": schema.PINS,
-    "recovery": schema.RECOVERY,
-    "move": schema.MOVE,
-    "guards": schema.GUARDS,
-    "guards-idle": schema.IDLE,
-    "guards-disk": schema.DISK_USE,
-    "notify": schema.NOTIFY,
+    "recovery": survival.RECOVERY,
+    "move": survival.MOVE,
+    "guards": survival.GUARDS,
+    "guards-idle": survival.IDLE,
+    "guards-disk": survival.DISK_USE,
+    "notify": survival.NOTIFY,
     "environment": environment_schema.ENVIRONMENT,
     "cloud": environment_schema.CLOUD_POLICY,
     "account-aws": environment_schema.ACCOUNTS["aws"],

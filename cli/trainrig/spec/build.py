@@ -24,10 +24,11 @@ from trainrig.model.job import (
 )
 from trainrig.model.rig import digest_of
 from trainrig.spec.compose import without_lines
+from trainrig.spec.job_forms import read_variables
 from trainrig.spec.mounts import declared_sizes, read_bucket, read_mounts, substitute
 from trainrig.spec.nodes import Bad, Map, Node, problem, to_plain
 from trainrig.spec.resources import CONTAINER, Hardware, read_resources
-from trainrig.spec.schema import JOB, read_variables
+from trainrig.spec.schema import JOB
 from trainrig.spec.tables import Values
 
 _FILLED: Final = frozenset({"workdir", "file_mounts", "storage"})  # keys into which variables are filled

@@ -7,9 +7,10 @@ from typing import Final
 
 from trainrig.spec.forms import DURATION, LABEL_NAME, NAME, NOT_NEGATIVE, SETTING, STRING, USD, integer
 from trainrig.spec.infra import PLACE
+from trainrig.spec.job_forms import BUCKET_URL, as_node
 from trainrig.spec.nodes import Bad, Node
 from trainrig.spec.scalars import string
-from trainrig.spec.schema import BUCKET_URL, PINS, as_node
+from trainrig.spec.schema import PINS
 from trainrig.spec.tables import Form, Key, Table, list_of, map_of, one_of
 
 _FAILOVER: Final = re.compile(r"[a-z][a-z0-9_-]*(?:/[A-Za-z0-9_.-]+){0,2}\Z")
