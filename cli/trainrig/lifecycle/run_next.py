@@ -46,8 +46,8 @@ def next_step(run: RunContext, generation: int, seen: Seen) -> dict[str, Any]:
                 # Its cloud has it, and it answers nobody: hung, or cut off. It is ended before the next one comes up.
                 run.observe(Progress(phase="recover", message="a node lives, as its cloud says, and answers nobody"))
                 action = decide(run_facts.asked(facts, alive=False))
-        phase = "recover" if isinstance(action, Replace | RestartJob) else "run"
-        run.observe(Progress(phase=phase, message=_said(action)))
+        again = isinstance(action, Replace | RestartJob)
+        run.observe(Progress(phase="recover" if again else "run", message=_said(action)))
         match action:
             case Finish():
                 return _end("done", alive=True)
