@@ -43,8 +43,5 @@ def command(rig: RigArg, env: Env = None, output: Format = OutputFormat.TEXT) ->
         parts += [status_text.nodes(found), status_text.drift(differs)]
     if evidence:
         parts += [f"checked {evidence.at}", evidence_text.text(evidence)]
-    told = ("state", "reason", "number", "fault")
-    for h in happened:
-        words = " ".join(str(h.data[k]) for k in told if h.data.get(k))
-        parts.append(f"{iso(h.at)}  {h.kind}  {words}".rstrip())
+    parts += status_text.happenings([(h.at, h.kind, h.data) for h in happened])
     console.data("\n".join(parts))

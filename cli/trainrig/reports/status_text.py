@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
+from trainrig.model.clock import iso
 from trainrig.model.money import dollars
 from trainrig.model.status import AttemptStatus, Drift, RigStatus, SweepResult, Work
 from trainrig.reports.table import Row, table
@@ -81,6 +83,20 @@ def drift(found: Sequence[Drift]) -> str:
         return "the cloud shows what the state has"
     rows: list[Row] = [("drift", "type", "id", "what")]
     return "\n".join(table([*rows, *((d.kind, d.type, d.id, d.detail) for d in found)], indent=""))
+
+
+def happenings(found: Sequence[tuple[datetime, str, Mapping[str, Any]]]) -> list[str]:
+    """A line for each thing that happened: moment, kind, data. A step that was taken again after a crash, or by another
+    verb, says again what was said before it; that is told once."""
+    lines: list[str] = []
+    last = ""
+    for at, kind, data in found:
+        words = " ".join(str(data[k]) for k in ("state", "reason", "number", "fault") if data.get(k))
+        said = f"{kind}  {words}".rstrip()
+        if said != last:
+            lines.append(f"{iso(at)}  {said}")
+        last = said
+    return lines
 
 
 def sweep(result: SweepResult, now: datetime) -> str:

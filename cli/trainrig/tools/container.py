@@ -23,6 +23,7 @@ from trainrig.tools.ssh import Ssh
 PULL = "/usr/local/lib/trainrig/pull"
 _BUILT = "trainrig-built"
 _DOCKER_HUB = "docker.io"
+_HUB_NAMES = ("", "index.docker.io", "registry-1.docker.io", "registry.hub.docker.com", "hub.docker.com")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,10 +39,17 @@ class Login:
         if not user:
             return None
         return cls(
-            server=variables.get("SKYPILOT_DOCKER_SERVER", _DOCKER_HUB),
+            server=_registry(variables.get("SKYPILOT_DOCKER_SERVER", "")),
             user=user,
             password=variables.get("SKYPILOT_DOCKER_PASSWORD", ""),
         )
+
+
+def _registry(server: str) -> str:
+    """The host that `docker login` makes of a server as task files write it: `https://ghcr.io/org/` is ghcr.io."""
+    host = server.strip().partition("://")[2] or server.strip()
+    host = host.partition("/")[0].lower()
+    return _DOCKER_HUB if host in _HUB_NAMES else host
 
 
 def deliver(ssh: Ssh, image: str, observe: Observer, *, login: Login | None = None) -> None:

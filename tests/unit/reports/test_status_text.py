@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -103,3 +103,15 @@ def test_a_dry_sweep_counts_what_it_found_and_deletes_nothing() -> None:
     said = status_text.sweep(SweepResult(found=(found,), doubts=(), deleted=False), NOW)
     assert "past its lease" in said
     assert said.endswith("1 resources, $11.57 an hour; 1 past their lease; nothing was deleted, --yes does")
+
+
+def test_what_is_said_again_after_a_crash_is_told_once() -> None:
+    found: list[tuple[datetime, str, dict[str, object]]] = [
+        (NOW, "intended", {}),
+        (NOW, "state", {"state": "configuring", "reason": ""}),
+        (NOW + timedelta(seconds=9), "state", {"state": "configuring", "reason": ""}),
+        (NOW, "attempt", {"state": "up", "number": 1, "fault": None}),
+        (NOW, "state", {"state": "configuring"}),
+    ]
+    lines = [line.partition("  ")[2] for line in status_text.happenings(found)]
+    assert lines == ["intended", "state  configuring", "attempt  up 1", "state  configuring"]

@@ -97,6 +97,22 @@ def test_a_login_names_docker_hub_when_it_names_no_server() -> None:
     assert Login.of({}) is None
 
 
+@pytest.mark.parametrize(
+    ("written", "server"),
+    [
+        ("https://ghcr.io/my-org", "ghcr.io"),
+        ("http://registry.example:5000/v2/", "registry.example:5000"),
+        ("123456789012.dkr.ecr.us-east-1.amazonaws.com/train", "123456789012.dkr.ecr.us-east-1.amazonaws.com"),
+        ("https://index.docker.io/v1/", "docker.io"),
+        (" NVCR.io ", "nvcr.io"),
+    ],
+)
+def test_a_server_is_read_as_docker_login_reads_it(written: str, server: str) -> None:
+    login = Login.of({"SKYPILOT_DOCKER_USERNAME": "ada", "SKYPILOT_DOCKER_SERVER": written})
+    assert login is not None
+    assert login.server == server
+
+
 def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> Path:
     """A `docker` that plays the builder, and a Dockerfile."""
     (tmp_path / "bin").mkdir()
