@@ -20,12 +20,14 @@ NETWORK = "bridge"
 
 
 @contextmanager
-def booted(rig: Path, count: int = 1, *, devices: Sequence[str] = ()) -> Iterator[tuple[Node, ...]]:
-    """`count` nodes that the key in `rig` opens; they see this machine's `devices`."""
+def booted(rig: Path, count: int = 1, *, devices: Sequence[str] = (), image: str = "") -> Iterator[tuple[Node, ...]]:
+    """`count` nodes that the key in `rig` opens, of another `image` than the local cloud's if one is given; they see
+    this machine's `devices`."""
     registry.prepare("local").prepare(proc.run, silent)
     docker = engine.connect()
     run_id = new_run_id()
-    specs = [_spec(run_id, rank, ssh.make_key(rig)) for rank in range(count)]
+    image = image or registry.built_images("local").machine()
+    specs = [_spec(run_id, rank, ssh.make_key(rig), image) for rank in range(count)]
     nodes: list[Node] = []
     try:
         for rank, spec in enumerate(specs):
@@ -71,10 +73,10 @@ def gateway(node: Node) -> str:
     return str(container.attrs["NetworkSettings"]["Networks"][NETWORK]["Gateway"])
 
 
-def _spec(run_id: str, rank: int, public_key: str) -> machine.MachineSpec:
+def _spec(run_id: str, rank: int, public_key: str, image: str) -> machine.MachineSpec:
     return machine.MachineSpec(
         name=f"tr-nodes-{run_id}-{rank}",
-        image=registry.built_images("local").machine(),
+        image=image,
         network=NETWORK,
         labels={"managed-by": "trainrig", engine.RUN_ID_LABEL: run_id},
         cpus=0,
