@@ -53,6 +53,14 @@ paths: {description: What changed., type: list, returned: always}
 
 
 def lay(entry, check):
+    """`laid`, and a complaint that always names the path."""
+    try:
+        return laid(entry, check)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, entry["path"]) from error
+
+
+def laid(entry, check):
     """Brings one path into its state; returns whether that changed (or, with check, would change) anything."""
     path, content, link = entry["path"], entry.get("content"), entry.get("link")
     mode = int(entry.get("mode") or ("0755" if content is None else "0644"), 8)
@@ -69,7 +77,9 @@ def lay(entry, check):
     if content is None:
         right = os.path.isdir(path) and not os.path.islink(path) and mode_of(path) == mode
         if not right and not check:
-            os.makedirs(path, exist_ok=True)
+            if os.path.islink(path):
+                move_aside(path)
+            folder(path)
             os.chmod(path, mode)
         return not right
     data = content.encode()
@@ -85,13 +95,29 @@ def lay(entry, check):
 
 
 def prepare(path):
-    """Makes way: a directory where a file belongs is kept beside it."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    """Makes way for a file or a link."""
+    folder(os.path.dirname(path))
     if os.path.isdir(path) and not os.path.islink(path):
-        aside = path + ".trainrig-aside"
-        if os.path.isdir(aside):
-            shutil.rmtree(aside)
-        os.rename(path, aside)
+        move_aside(path)
+
+
+def folder(path):
+    """Makes the directory and those above it; what is in the place of one and is none makes way."""
+    if os.path.isdir(path):
+        return
+    folder(os.path.dirname(path))
+    if os.path.lexists(path):
+        move_aside(path)
+    os.mkdir(path)
+
+
+def move_aside(path):
+    aside = path + ".trainrig-aside"
+    if os.path.isdir(aside) and not os.path.islink(aside):
+        shutil.rmtree(aside)
+    elif os.path.lexists(aside):
+        os.unlink(aside)
+    os.rename(path, aside)
 
 
 def mode_of(path):
@@ -128,6 +154,7 @@ def main():
         },
         supports_check_mode=True,
     )
+    os.umask(0o022)  # that of a login may keep the directories from everybody else
     wanted, check = module.params, module.check_mode
     manifest = os.path.join(wanted["manifests"], wanted["role"] + ".json")
     try:

@@ -30,4 +30,4 @@ def command(
         console.document(evidence.to_document(), line=True)
     else:
         console.data(evidence_text.text(evidence))
-    require(evidence)
+    require(evidence, mended=False)

@@ -66,8 +66,8 @@ def up(context: Context, run_id: str) -> Attempt:
 def configure(context: Context, name: str) -> Evidence:
     """Converges the nodes of a rig that is up and checks them.
 
-    Where a check fails on a node that had seemed unmoved, all roles run: checks look further than the digest by which a
-    node knows itself.
+    Where a check fails on a node that had seemed unmoved, or did when it was last asked, all roles run: checks look
+    further than the digest by which a node knows itself.
 
     Raises:
         RigUnknown, RigBusy: there is no such rig, or another verb works on it.
@@ -75,8 +75,10 @@ def configure(context: Context, name: str) -> Evidence:
     """
     site = site_of(context, name)
     with locks.hold(site.run.rig.path, "configure"):
-        evidence = _converged(context, site, always=False)
-        if any(node.failures for node in evidence.nodes):
+        last = verify.stored(site.run.rig.path)
+        doubted = last is not None and any(node.failures for node in last.nodes)
+        evidence = _converged(context, site, always=doubted)
+        if not doubted and any(node.failures for node in evidence.nodes):
             evidence = _converged(context, site, always=True)
     verify.require(evidence)
     return evidence

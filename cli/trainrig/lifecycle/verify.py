@@ -21,6 +21,7 @@ from trainrig.model.fabric import ETHERNET, Fabric
 from trainrig.model.job import Job
 from trainrig.model.node import Node
 from trainrig.model.offer import Offer
+from trainrig.recovery.node_advice import advice
 from trainrig.render.inventory import role_variables
 from trainrig.store.workdir import write_atomic
 from trainrig.tools.container import node_image
@@ -98,14 +99,18 @@ def verify(
     return evidence
 
 
-def require(evidence: Evidence) -> None:
-    """Raises ConfigureFailed when a check failed: the next attempt may get better machines."""
+def require(evidence: Evidence, *, mended: bool = True) -> None:
+    """Raises ConfigureFailed when a check failed: the next attempt may get better machines.
+
+    Args:
+        mended: the roles have just run, and this is what they could not mend.
+    """
     failed = {n.node: n.failures for n in evidence.nodes if n.failures}
     if failed:
         lines = [f"{node}: {c.name}: {c.detail}" for node, checks in failed.items() for c in checks]
         raise ConfigureFailed(
             "\n    ".join([f"{len(failed)} of {len(evidence.nodes)} nodes are not as promised", *lines]),
-            hint="trainrig configure RIG mends what the roles can mend",
+            hint=advice("\n".join(lines)) if mended else "trainrig configure RIG mends what the roles can mend",
             details={"evidence": evidence.to_document()},
         )
 

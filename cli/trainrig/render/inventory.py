@@ -18,7 +18,11 @@ from trainrig.render import launch
 def inventory(nodes: Sequence[Node], variables: Mapping[str, Any], *, ssh_config: Path) -> dict[str, Any]:
     """In the shape of a YAML inventory. Addresses and keys are in the ssh_config, which knows hosts by node name."""
     hosts = {node.name: {"trainrig_rank": node.rank, "ansible_become": node.ssh_user != "root"} for node in nodes}
-    connection = {"ansible_ssh_common_args": f'-F "{ssh_config}"', "ansible_python_interpreter": "/usr/bin/python3"}
+    connection = {
+        "ansible_ssh_common_args": f'-F "{ssh_config}"',
+        "ansible_python_interpreter": "/usr/bin/python3",
+        "ansible_become_exe": "/usr/bin/sudo",
+    }
     return {"all": {"hosts": hosts, "vars": {**connection, **variables}}}
 
 

@@ -14,6 +14,7 @@ import yaml
 
 from trainrig.errors import ConfigureFailed, Interrupted
 from trainrig.model.events import Observer, Progress
+from trainrig.recovery.node_advice import advice
 
 _DONE = {"runner_on_ok", "runner_on_skipped", "runner_on_failed", "runner_on_unreachable"}
 _FAILED = {"runner_on_failed", "runner_on_unreachable"}
@@ -30,7 +31,8 @@ class TaskFailure:
 
     def __str__(self) -> str:
         where = f"{self.role} : {self.task}" if self.role else self.task
-        return f"{self.node}: {where}: {'unreachable: ' if self.unreachable else ''}{self.message}"
+        said = self.message.replace("\n", "\n      ")
+        return f"{self.node}: {where}: {'unreachable: ' if self.unreachable else ''}{said}"
 
 
 @dataclass(kw_only=True, slots=True)
@@ -170,9 +172,10 @@ def _failure(recap: Recap, rc: int) -> ConfigureFailed:
             details=_details(recap),
         )
     nodes = sorted({f.node for f in recap.failures})
+    said = "\n".join(f.message for f in recap.failures)
     return ConfigureFailed(
         "\n    ".join([f"{', '.join(nodes)} could not be configured", *map(str, recap.failures)]),
-        hint=f"log: {recap.log}",
+        hint=f"{advice(said)}; log: {recap.log}",
         details=_details(recap),
     )
 

@@ -13,11 +13,12 @@ from trainrig.errors import CommandFailed, MissingTool
 from trainrig.model.node import Node
 from trainrig.model.process import Command
 from trainrig.tools import proc
-from trainrig.tools.ssh import Ssh, privilege
+from trainrig.tools.ssh import Ssh, remote_line
 
 # A node that bills waits for its copy: one that stands still for so long, or reads slower than this, is given up.
 STALLED_SECONDS = 600
 SLOWEST_BYTES_SECOND = 20_000_000
+_RSH = Path(__file__).parents[1] / "data" / "rsh.sh"
 _EXCLUDES = ("--from0", "--exclude-from=-")  # patterns from stdin: there may be more than a command line holds
 _WILDCARD = re.compile(r"([*?[])")
 _SUMS = 'cd "$1" && find . -type f -print0 | sort -z | xargs -0 -r sha256sum -z'
@@ -146,8 +147,8 @@ def file_sum(path: Path) -> str | None:
 
 
 def _rsync(ssh: Ssh, node: Node, words: Sequence[str], *, stdin: bytes | None = None) -> None:
-    shell = shlex.join(["ssh", "-F", str(ssh.config), "-o", "BatchMode=yes"])
-    program = shlex.join([*privilege(node), "rsync"])
+    shell = shlex.join(["sh", str(_RSH), "-F", str(ssh.config), "-o", "BatchMode=yes"])
+    program = remote_line(node, ["rsync"])
     options = ["--archive", "--no-owner", "--no-group", f"--timeout={STALLED_SECONDS}"]
     argv = ["rsync", *options, f"--rsh={shell}", f"--rsync-path={program}", *words]
     proc.run(Command(argv=argv, stdin=stdin))

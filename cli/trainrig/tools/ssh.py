@@ -11,13 +11,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 from trainrig.errors import CommandFailed, ConfigureFailed, PreflightFailed
 from trainrig.model.node import Node
 from trainrig.model.process import Command, Outcome
+from trainrig.recovery.node_advice import advice
 from trainrig.render import ssh_config
 from trainrig.tools import proc
 
@@ -26,6 +27,10 @@ T = TypeVar("T")
 KEY = "id_ed25519"
 CONFIG = "ssh_config"
 KNOWN_HOSTS = "known_hosts"
+# Ends what a login shell says before our command, as a `.bashrc` does that prints.
+MARK = "@trainrig-begin@"
+# The system's own programs: not what somebody has put before them, nor in whose language they speak.
+ENVIRONMENT = ("/usr/bin/env", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8")
 UNREACHABLE = 255  # ssh's own exit code: no connection, or a lost one
 _FATAL = ("Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED", "Bad owner or permissions")
 
@@ -65,8 +70,7 @@ class Ssh:
         secrets: Sequence[str] = (),
     ) -> Command:
         """`words` as root on the node; each word reaches the program as it is."""
-        line = shlex.join([*privilege(node), *words])
-        argv = [*self.argv(node, "-o", "BatchMode=yes"), line]
+        argv = [*self.argv(node, "-o", "BatchMode=yes"), remote_line(node, words)]
         return Command(argv=argv, stdin=stdin, timeout_seconds=timeout_seconds, secrets=secrets)
 
     def run(
@@ -81,7 +85,16 @@ class Ssh:
     ) -> Outcome:
         """Runs to the end. Raises CommandFailed, with `check`, on a code other than 0."""
         command = self.command(node, words, stdin=stdin, timeout_seconds=timeout_seconds, secrets=secrets)
-        return proc.run(command, check=check)
+        plain = Command(argv=["ssh", node.name, *words], secrets=secrets)  # without what is only for the machinery
+        try:
+            outcome = proc.run(command, check=False)
+        except CommandFailed as error:
+            raise CommandFailed(error.message.replace(proc.shown(command), proc.shown(plain))) from error
+        said, mark, answer = outcome.stdout.partition(f"{MARK}\n")
+        outcome = replace(outcome, stdout=answer if mark else said)
+        if check and not outcome.ok:
+            raise proc.failed(plain, outcome)
+        return outcome
 
     def each(self, work: Callable[[Node], T]) -> list[T]:
         """`work` on all nodes at once, results in rank order; the first error is raised when all have ended."""
@@ -101,8 +114,10 @@ def in_parallel(nodes: Sequence[Node], work: Callable[[Node], T]) -> list[T]:
     return [f.result() for f in futures]
 
 
-def privilege(node: Node) -> list[str]:
-    return [] if node.ssh_user == "root" else ["sudo", "-n", "--"]
+def remote_line(node: Node, words: Sequence[str]) -> str:
+    """What the node's login shell is given to run `words` as root."""
+    privilege = [] if node.ssh_user == "root" else ["/usr/bin/sudo", "-n", "--"]
+    return f"echo {MARK}; exec {shlex.join([*privilege, *ENVIRONMENT, *words])}"
 
 
 def connect(rig: Path, nodes: Iterable[Node]) -> Ssh:
@@ -167,9 +182,10 @@ def wait_ready(
     failed = {name: words for name, words in ssh.each(wait) if words}
     if failed:
         lines = [f"{name}: {words.splitlines()[-1]}" for name, words in failed.items()]
+        waited = "" if any(mark in line for mark in _FATAL for line in lines) else f", within {timeout_seconds:g} s"
         raise ConfigureFailed(
-            "\n    ".join([f"no SSH to {len(failed)} of {len(ssh.nodes)} nodes", *lines]),
-            hint=f"waited up to {timeout_seconds:g} s; look with: ssh -v -F {ssh.config} {next(iter(failed))}",
+            "\n    ".join([f"no SSH to {len(failed)} of {len(ssh.nodes)} nodes{waited}", *lines]),
+            hint=f"{advice(' '.join(lines))}; look with: ssh -v -F {ssh.config} {next(iter(failed))}",
             details={"nodes": failed, "unreachable": True},
         )
 

@@ -87,11 +87,9 @@ def test_a_file_that_the_role_no_longer_has_is_removed(node: Path) -> None:
 
 
 def test_what_cannot_be_written_is_named(node: Path) -> None:
-    node.mkdir()
-    (node / "etc").write_text("a file where a directory belongs")
-    answer = run(node, CONF)
+    answer = run(node, {"path": f"etc/{'a' * 300}", "content": ""})
     assert answer["failed"] is True
-    assert "etc" in answer["msg"]
+    assert answer["msg"].endswith(f"{'a' * 300}: File name too long")
 
 
 def test_a_directory_in_the_place_of_a_file_is_put_aside(node: Path) -> None:
@@ -108,3 +106,14 @@ def test_a_record_of_another_shape_is_written_anew(node: Path) -> None:
     (node / "manifests" / "base.json").write_text("[]")
     assert run(node, CONF)["changed"]
     assert not run(node, CONF)["changed"]
+
+
+def test_a_file_in_the_place_of_a_directory_is_put_aside(node: Path) -> None:
+    node.mkdir()
+    (node / "etc").write_text("mine")
+    assert run(node, {"path": "etc/a.conf", "content": "a"})["changed"]
+    assert (node / "etc" / "a.conf").read_text() == "a"
+    assert (node / "etc.trainrig-aside").read_text() == "mine"
+    (node / "srv").symlink_to(node / "etc")
+    assert run(node, {"path": "srv"}, role="job")["changed"]
+    assert not (node / "srv").is_symlink()

@@ -191,13 +191,17 @@ def test_the_mark_of_the_checkpoints_changes_with_what_is_written_and_not_with_a
 
 def clock(tmp_path: Path, *words: str, **stubs: str) -> list[str]:
     """What the script says on a machine, not a container, whose programs answer as `stubs`."""
-    machine = {"systemd-detect-virt": "exit 1", "apt-get": f"echo apt-get $* >> {tmp_path}/did"}
+    machine = {
+        "systemd-detect-virt": "exit 1",
+        "read-lists": f"echo read-lists $* >> {tmp_path}/did",
+        "apt-get": f"echo apt-get $* >> {tmp_path}/did",
+    }
     chronyc = (
         f'case "$*" in *tracking) echo "A,b,3,1.0,$(cat {tmp_path}/offset),0" ;; *) echo "$*" >> {tmp_path}/did ;; esac'
     )
     for name in ("offset", "did"):
         (tmp_path / name).touch()
-    script = render("base", "clock")
+    script = render("base", "clock", base_lib=tmp_path)
     return run(tmp_path, script, {**machine, "chronyc": chronyc, **stubs}, *words).stdout.splitlines()
 
 
@@ -232,7 +236,7 @@ def test_a_machine_without_a_time_service_gets_one(tmp_path: Path) -> None:
     assert clock(tmp_path, "--check", systemctl="exit 1") == ["install chrony"]
     assert (tmp_path / "did").read_text() == ""
     assert clock(tmp_path, systemctl="exit 1")[:1] == ["install chrony"]
-    assert "install -y -q --no-install-recommends chrony" in (tmp_path / "did").read_text()
+    assert "install -y -q --no-install-recommends -o DPkg::Lock::Timeout=300 chrony" in (tmp_path / "did").read_text()
 
 
 def test_a_container_has_its_hosts_clock(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from support.jobs import a_node
-from trainrig.errors import ConfigureFailed, PreflightFailed
+from trainrig.errors import CommandFailed, ConfigureFailed, PreflightFailed
 from trainrig.model.node import Node
 from trainrig.tools import ssh as tool
-from trainrig.tools.ssh import KEY, Ssh, connect, control_dir, forget, make_key, privilege, wait_ready
+from trainrig.tools.ssh import KEY, Ssh, connect, control_dir, forget, make_key, wait_ready
 
 
 @pytest.fixture
@@ -76,16 +76,39 @@ def test_another_host_key_ends_the_wait_at_once(tmp_path: Path, play: Path) -> N
 
 def test_a_node_that_never_answers_gets_a_verdict_with_its_last_words(tmp_path: Path, play: Path) -> None:
     play.write_text("case $* in *hello-1*) echo 'No route to host' >&2; exit 255 ;; esac\n")
-    with pytest.raises(ConfigureFailed, match=r"no SSH to 1 of 2 nodes\n.*tr-hello-1: No route to host") as caught:
+    with pytest.raises(
+        ConfigureFailed, match=r"no SSH to 1 of 2 nodes, within 0\.3 s\n.*tr-hello-1: No route to host"
+    ) as caught:
         ready(connect(tmp_path, [a_node(0), a_node(1)]), timeout_seconds=0.3)
     assert caught.value.details["nodes"] == {"tr-hello-1": "No route to host"}
 
 
 def test_words_reach_the_node_as_they_are_and_root_is_asked_for_only_where_needed(tmp_path: Path, play: Path) -> None:
-    play.write_text('for last; do :; done; eval "set -- $last"; [ "$1" = sudo ] && shift 3; printf "%s|" "$@"\n')
+    play.write_text('for last; do :; done; eval "$(echo "$last" | sed "s:exec /usr/bin/sudo -n --::")"\n')
     ssh = connect(tmp_path, [a_node(ssh_user="ubuntu")])
-    assert ssh.run(ssh.nodes[0], ["echo", "a b", "$HOME", "it's"]).stdout == "echo|a b|$HOME|it's|"
-    assert privilege(a_node()) == []
+    outcome = ssh.run(ssh.nodes[0], ["printf", "%s|", "a b", "$HOME", "it's"])
+    assert outcome.stdout == "a b|$HOME|it's|"
+
+
+def test_what_a_login_shell_says_is_not_the_commands_answer(tmp_path: Path, play: Path) -> None:
+    play.write_text('for last; do :; done; printf "Welcome!\\nbe good"; eval "$last"\n')
+    ssh = connect(tmp_path, [a_node()])
+    assert ssh.run(ssh.nodes[0], ["echo", "answer"]).stdout == "answer\n"
+    assert ssh.run(ssh.nodes[0], ["true"]).stdout == ""
+
+
+def test_a_command_runs_with_the_systems_own_programs_and_language(tmp_path: Path, play: Path) -> None:
+    play.write_text('for last; do :; done; eval "$last"\n')
+    ssh = connect(tmp_path, [a_node()])
+    said = ssh.run(ssh.nodes[0], ["sh", "-c", "echo $PATH $LC_ALL"]).stdout
+    assert said == "/usr/sbin:/usr/bin:/sbin:/bin C.UTF-8\n"
+
+
+def test_a_command_that_fails_is_named_with_its_node(tmp_path: Path, play: Path) -> None:
+    play.write_text("echo no such unit >&2; exit 4\n")
+    ssh = connect(tmp_path, [a_node()])
+    with pytest.raises(CommandFailed, match=r"^ssh tr-hello-0 systemctl stop x exited with 4\n    no such unit$"):
+        ssh.run(ssh.nodes[0], ["systemctl", "stop", "x"])
 
 
 def test_a_directory_for_sockets_that_others_can_enter_is_refused(tmp_path: Path, play: Path) -> None:
