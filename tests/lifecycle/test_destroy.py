@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support import rigs
+from support.program import wait_until
 from support.stub_cloud import inventory, objects
 from support.stub_rigs import order
 from trainrig.clouds.base import Account, Resource
@@ -18,6 +22,8 @@ from trainrig.lifecycle.apply import apply
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.destroy import destroy, destroy_by_label, destroy_run, run_ids_by_label
 from trainrig.model.rig import RigState
+from trainrig.tools import leftover
+from trainrig.tools.terraform import Terraform
 
 pytestmark = pytest.mark.terraform
 
@@ -131,3 +137,40 @@ def test_the_key_of_a_rig_goes_with_it(context: Context) -> None:
     objects.order()
     assert destroy(context, context.journal.rig(RUN)).clean
     assert not key.exists()
+
+
+LEFT = """
+import sys
+from pathlib import Path
+from trainrig.tools.terraform import Terraform
+Terraform(Path(sys.argv[1])).apply(None)
+"""
+SLOW = 'resource "terraform_data" "slow" {\n provisioner "local-exec" { command = "sleep 12" }\n}\n'
+
+
+def test_the_terraform_of_a_machine_whose_trainrig_has_died_is_waited_for(
+    context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It cannot be signalled from here, and what it is making is not in its state yet."""
+    monkeypatch.setattr(tearing, "BEFORE_LOCK_SECONDS", 0.5)
+    root = tmp_path / "1-1"
+    root.mkdir()
+    (root / "main.tf").write_text(SLOW)
+    Terraform(root).init().check()
+    with subprocess.Popen([sys.executable, "-c", LEFT, str(root)]) as died:
+        wait_until(lambda: "apply_start" in _log(root), seconds=60, what="it creates")
+        died.kill()
+    note = json.loads((root / leftover.NOTE).read_text())
+    other = {"host": "node-a", "where": "another boot"}
+    (root / leftover.NOTE).write_text(json.dumps({**note, **other}))
+    assert not (root / "terraform.tfstate").exists() or b"slow" not in (root / "terraform.tfstate").read_bytes()
+
+    torn = tearing.teardown(context, root, "stub")
+
+    assert "apply_complete" in _log(root)
+    assert ([r.type for r in torn.destroyed], torn.problem) == (["terraform_data"], "")
+
+
+def _log(root: Path) -> str:
+    log = root / "terraform.jsonl"
+    return log.read_text() if log.exists() else ""

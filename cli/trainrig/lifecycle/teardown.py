@@ -13,8 +13,9 @@ from trainrig.clouds import registry
 from trainrig.errors import RigBusy, RigError
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.reap import Place, Reaped, reap_once
-from trainrig.lifecycle.unlock import release_own
+from trainrig.lifecycle.unlock import probe, release_own
 from trainrig.lifecycle.watchdog import Failure, Watchdog, failure
+from trainrig.model.events import Progress
 from trainrig.model.fault import FaultClass
 from trainrig.store.journal import Attempt, Rig
 from trainrig.tools import leftover, terraform_state
@@ -22,6 +23,7 @@ from trainrig.tools.terraform import Terraform
 from trainrig.tools.terraform_state import StateResource
 
 RETRY_SECONDS = (0.0, 2.0, 5.0, 15.0)  # for dependants that the cloud lets go of late
+BEFORE_LOCK_SECONDS = 5.0  # from the start of a Terraform to its lock
 RETRY = {FaultClass.DEPENDENCY, FaultClass.EVENTUAL}
 
 
@@ -62,7 +64,9 @@ def teardown(context: Context, root: Path, cloud: str) -> Teardown:
     if not (root / "main.tf").exists():
         return Teardown()  # killed before the root was written: nothing was asked of a cloud
     try:
-        leftover.settle(root, registry.facts(cloud).apply_deadline_seconds)
+        patience = registry.facts(cloud).apply_deadline_seconds
+        leftover.settle(root, patience)
+        _wait_for_other_machine(context, root, cloud, patience)
         with context.terraform(root, cloud) as terraform:
             try:
                 return _destroy(context, terraform, cloud)
@@ -75,6 +79,23 @@ def teardown(context: Context, root: Path, cloud: str) -> Teardown:
         raise
     except (RigError, ValueError) as error:
         return Teardown(problem=str(error))
+
+
+def _wait_for_other_machine(context: Context, root: Path, cloud: str, patience_seconds: int) -> None:
+    """Waits until the Terraform of a machine whose trainrig has died lets go of the state: until then, the state does
+    not have what is being created.
+
+    Raises:
+        RigBusy: it is still at it, or its machine died and the backend has not noticed.
+    """
+    other = leftover.elsewhere(root)
+    if other is None:
+        return
+    context.observe(Progress(phase="destroy", message=f"a Terraform of {other} may still work here: wait for its end"))
+    time.sleep(BEFORE_LOCK_SECONDS)
+    with context.terraform(root, cloud, lock_timeout_seconds=patience_seconds) as terraform:
+        probe(terraform)
+    leftover.forget(root)
 
 
 def _destroy(context: Context, terraform: Terraform, cloud: str) -> Teardown:

@@ -52,19 +52,27 @@ def release_own(terraform: Terraform, busy: RigBusy) -> bool:
     return True
 
 
+def probe(terraform: Terraform) -> None:
+    """Takes the state's lock and gives it back. Raises RigBusy when it is not to be had in time."""
+    if not (terraform.root / ".terraform").exists():
+        terraform.init().check()
+    found = terraform.plan(out=PROBE, refresh=False)
+    if any("terraform init" in e.text for e in found.errors):  # the plugins were another machine's
+        terraform.init().check()
+        terraform.plan(out=PROBE, refresh=False)
+    (terraform.root / PROBE).unlink(missing_ok=True)
+
+
 def _unlock(
     context: Context, root: Path, attempt: Attempt, last: Holder | None, force_older_than: timedelta | None
 ) -> list[str]:
     with context.terraform(root, attempt.cloud, lock_timeout_seconds=0) as terraform:
         try:
-            if not (root / ".terraform").exists():
-                terraform.init().check()
-            terraform.plan(out=PROBE, refresh=False)
+            probe(terraform)
         except RigBusy as busy:
             if not (release_own(terraform, busy) or _release_ended(terraform, busy, last)):
                 _release_old(context, terraform, busy, force_older_than)
             return [f"attempt {attempt.generation}-{attempt.number}: released, {busy.message}"]
-    (root / PROBE).unlink(missing_ok=True)
     return []
 
 

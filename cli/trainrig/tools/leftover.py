@@ -1,7 +1,8 @@
 """A Terraform that outlived the trainrig that started it: known by a note in its root, ended as gently as any other.
 
 The note holds the process's start time, so that a recycled process id is never taken for it, and whether it has had its
-one SIGINT already.
+one SIGINT already. It also says where that id means something: machines may share the folder, and a machine may have
+booted since. Nothing is ever signalled by the id of another place.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -25,11 +27,29 @@ class Note:
     pid: int
     started: str  # opaque; equal for the same process only
     interrupted: bool = False
+    host: str = ""  # name of the machine; empty: an older trainrig wrote it
+    where: str = ""  # see `here`
+
+
+def here() -> str:
+    """Equal for processes that know each other's ids: those of one boot, and of one container of it."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+    except OSError:
+        return socket.gethostname()
 
 
 def remember(root: Path, pid: int) -> None:
     """Call it right after the start of a process that changes things."""
-    _write(root, Note(pid=pid, started=_started(pid) or ""))
+    _write(root, Note(pid=pid, started=_started(pid) or "", host=socket.gethostname(), where=here()))
+
+
+def elsewhere(root: Path) -> str | None:
+    """The name of the other machine that worked in this root last. What of it still runs there, only its state lock
+    can tell."""
+    note = read(root)
+    return note.host if note is not None and note.host not in {"", socket.gethostname()} else None
 
 
 def remember_interrupt(root: Path) -> None:
@@ -51,16 +71,20 @@ def read(root: Path) -> Note | None:
 
 def running(root: Path) -> bool:
     note = read(root)
-    return note is not None and bool(note.started) and _started(note.pid) == note.started
+    return note is not None and _ours(note) and bool(note.started) and _started(note.pid) == note.started
 
 
 def settle(root: Path, patience_seconds: float) -> None:
     """Waits until nothing of an earlier Terraform runs in this root, after one SIGINT if it has not had it.
 
-    One that still runs after `patience_seconds` is killed: what it may lose from state is found by its labels.
+    One that still runs after `patience_seconds` is killed: what it may lose from state is found by its labels. One of
+    another machine is left alone.
     """
     note = read(root)
-    if note is None:
+    if note is None or elsewhere(root):
+        return
+    if not _ours(note):  # this machine has booted since
+        forget(root)
         return
     if running(root) and not note.interrupted:
         remember_interrupt(root)
@@ -71,11 +95,16 @@ def settle(root: Path, patience_seconds: float) -> None:
         time.sleep(0.05)
     if running(root):
         proc.kill_group(note.pid)
-    # A provider whose Terraform was killed goes on creating. Its session bears the dead Terraform's process id.
-    for pid in _session(note.pid):
+    # A provider whose Terraform was killed goes on creating. Its session bears the dead Terraform's process id, which
+    # no other process can have meanwhile.
+    for pid in _session(note.pid) if _started(note.pid) is None else ():
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     forget(root)
+
+
+def _ours(note: Note) -> bool:
+    return note.where in {"", here()}
 
 
 def _write(root: Path, note: Note) -> None:

@@ -181,6 +181,48 @@ def test_a_recycled_process_id_is_not_taken_for_terraform(tmp_path: Path) -> Non
     leftover.settle(tmp_path, 0)
 
 
+@pytest.mark.parametrize("change", [{"where": "another boot"}, {"host": "node-b", "where": "another boot"}])
+def test_nothing_is_signalled_by_an_id_of_another_place(tmp_path: Path, change: dict[str, str]) -> None:
+    """On this machine the id is that of a session that has nothing to do with Terraform."""
+    argv = ["sh", "-c", "sleep 60 & exec sleep 60"]
+    with subprocess.Popen(argv, start_new_session=True) as innocent:
+        _wait_for_member(innocent.pid)
+        leftover.remember(tmp_path, innocent.pid)
+        note = json.loads((tmp_path / leftover.NOTE).read_text())
+        (tmp_path / leftover.NOTE).write_text(json.dumps({**note, **change}))
+        assert not leftover.running(tmp_path)
+        leftover.settle(tmp_path, 0)
+        assert innocent.poll() is None
+        assert _living(innocent.pid) == 1
+        os.killpg(innocent.pid, signal.SIGKILL)
+    assert leftover.elsewhere(tmp_path) == change.get("host")
+    assert (leftover.read(tmp_path) is None) is ("host" not in change)
+
+
+def test_the_session_of_a_recycled_process_id_is_left_alone(tmp_path: Path) -> None:
+    with subprocess.Popen(["sh", "-c", "sleep 60 & exec sleep 60"], start_new_session=True) as innocent:
+        _wait_for_member(innocent.pid)
+        leftover.remember(tmp_path, innocent.pid)
+        note = json.loads((tmp_path / leftover.NOTE).read_text())
+        (tmp_path / leftover.NOTE).write_text(json.dumps({**note, "started": "1"}))
+        leftover.settle(tmp_path, 0)
+        assert _living(innocent.pid) == 1
+        os.killpg(innocent.pid, signal.SIGKILL)
+    assert leftover.read(tmp_path) is None
+
+
+def _wait_for_member(session: int) -> None:
+    until = time.monotonic() + 30
+    while not _living(session):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def _living(session: int) -> int:
+    """Beside its leader, and without zombies."""
+    return sum(leftover._started(pid) is not None for pid in leftover._session(session))
+
+
 def _wait_for(root: Path, word: str) -> None:
     log = root / "terraform.jsonl"
     for _ in range(400):
