@@ -105,3 +105,14 @@ def test_a_run_that_is_killed_while_it_moves_moves_once(site: crash.Site) -> Non
     first, *others = document["attempts"]
     assert (first["zone"], first["reason"]) == ("z-a", "moved: half the price")
     assert {(a["zone"], a["generation"]) for a in others} == {("z-b", 2)}
+
+
+def test_a_run_whose_new_place_is_full_comes_up_where_it_was(site: crash.Site) -> None:
+    document = go_on(site, MOVE="1", FULL="z-b", KILL_AT="none")
+    assert (document["end"], document["clean"], document["moves"], document["recoveries"]) == ("done", True, 1, 0)
+    assert [(a["generation"], a["zone"], a["fault"]) for a in document["attempts"]] == [
+        (1, "z-a", None),
+        (2, "z-b", "capacity"),
+        (2, "z-a", None),
+    ]
+    assert objects.everything() == []

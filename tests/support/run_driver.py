@@ -5,6 +5,7 @@ launching, watching and collecting keep their effects in the cloud's folder. The
 
 A point is before a step, inside it (of a Terraform step: in the middle of a call of the cloud), or after it, when all
 is done and DBOS does not know of it yet. Points that have killed are in the cloud's folder, so each kills one process.
+With FULL=ZONE nothing is slow, and nothing is to be had in that zone.
 """
 
 from __future__ import annotations
@@ -103,7 +104,9 @@ def pointed(name: str, step: Callable[..., dict[str, Any]]) -> Callable[..., dic
     def with_points(context: RunContext, *rest: Any) -> dict[str, Any]:
         here = f"{name}-{rest[0]}" if rest else name
         kill_once(f"{here}:before")
-        if name in TERRAFORM and f"{here}:inside" not in killed():
+        if full := os.environ.get("FULL"):
+            objects.order({"op": "create", "type": "stub_node", "zone": full, "error": "InsufficientCapacity"})
+        elif name in TERRAFORM and f"{here}:inside" not in killed():
             for left_by_a_kill in objects.root().glob("slow-*"):
                 left_by_a_kill.unlink()
             objects.order({"op": TERRAFORM[name], "type": "stub_node", "sleep": 0.6})
