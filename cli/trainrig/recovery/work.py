@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
-from statistics import median
 from typing import Any
 
 from trainrig.model.status import Work
@@ -75,7 +74,7 @@ def _launches(lines: Iterable[Line]) -> tuple[list[_Launch], Decimal | None]:
 
 def _worked(launches: list[_Launch]) -> float:
     """Seconds. A start that follows another one also loads what was saved, for which nobody has a clock: the way to its
-    first checkpoint counts for no more than one from checkpoint to checkpoint does."""
+    first checkpoint counts for no more than the longest that was seen without loading."""
     first, between = [], []
     for one in launches:
         times = [one.at]
@@ -84,8 +83,8 @@ def _worked(launches: list[_Launch]) -> float:
         steps = [after - before for before, after in pairwise(times)]
         first += steps[:1]
         between += steps[1:]
-    usual = median(between) if between else max(first, default=0.0)
-    return sum(between) + sum(first[:1]) + sum(min(step, usual) for step in first[1:])
+    longest = max([*first[:1], *between], default=0.0)  # grows with each checkpoint, and so does the work done
+    return sum(between) + sum(first[:1]) + sum(min(step, longest) for step in first[1:])
 
 
 def _hours_of_all(launches: list[_Launch]) -> Decimal | None:
