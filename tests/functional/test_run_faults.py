@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ import pytest
 from support import mpi_image, node_faults, state_backends
 from support.program import Program, Started, last_document, left_of
 from support.switch import Switch
+from trainrig.errors import RigUnknown
+from trainrig.lifecycle.configure import READY_SECONDS
 from trainrig.model.node import Node
 from trainrig.store.journal import AttemptState, Journal
 
@@ -48,14 +51,22 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Any]:
     return found
 
 
-def node_of(program: Program, name: str, rank: int) -> Node:
+def up(program: Program, name: str) -> tuple[Node, ...]:
+    """The nodes of the run's rig; none while it has no rig that is up."""
+    if not (program.home / "rigs").exists():
+        return ()
     journal = Journal(program.home)
     try:
         attempts = journal.attempts(journal.find(name).run_id)
+    except RigUnknown:
+        return ()
     finally:
         journal.close()
-    (up,) = [a for a in attempts if a.state is AttemptState.UP]
-    return next(n for n in up.node_list if n.rank == rank)
+    return next((a.node_list for a in attempts if a.state is AttemptState.UP), ())
+
+
+def node_of(program: Program, name: str, rank: int) -> Node:
+    return next(n for n in up(program, name) if n.rank == rank)
 
 
 def ended(started: Started, undisturbed: dict[int, Any], nodes: int = 1, *, recoveries: int = 1) -> None:
@@ -81,6 +92,20 @@ def test_one_of_three_nodes_that_is_cut_off(
     started.wait_for(SAFE, seconds=PATIENCE)
     node_faults.cut(client, node_of(program, "two-nodes", 1))
     ended(started, undisturbed, 3)
+
+
+def test_a_node_that_is_gone_before_it_answers(program: Program, client: docker.DockerClient) -> None:
+    (program.workdir / "early.yaml").write_text("name: early\nrun: echo here\n")
+    started = program.start("run", "early.yaml", "--format", "json")
+    started.wait_until(lambda: bool(up(program, "early")), what="a rig that is up", seconds=PATIENCE)
+    client.containers.get(up(program, "early")[0].instance_id).kill()
+    began = time.monotonic()
+    started.wait_for("replace the rig", seconds=PATIENCE)
+    assert time.monotonic() - began < READY_SECONDS
+    assert started.wait(seconds=PATIENCE) == 0, started.said
+    document = last_document(started.said)
+    assert (document["recoveries"], document["clean"]) == (1, True)
+    assert left_of(document["run_id"]) == []
 
 
 @pytest.fixture

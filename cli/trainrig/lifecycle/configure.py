@@ -42,6 +42,7 @@ def configure(
     ready_seconds: float = READY_SECONDS,
     always: bool = False,
     stopped: Callable[[], bool] = lambda: False,
+    gone: Callable[[], bool | None] = lambda: None,
     on_ready: Callable[[Ssh], None] = lambda _: None,
 ) -> Ssh:
     """Waits for SSH and converges the roles on all nodes at once. Running it again changes nothing.
@@ -55,15 +56,16 @@ def configure(
         secrets: the job's variables that open its stores, see secret_values.store_variables.
         always: also where a node says that nothing has moved since it was last converged.
         stopped: True ends the work where it is.
+        gone: whether the cloud says that a node is gone; asked while one does not answer.
         on_ready: told once, when all nodes answer and before the roles.
 
     Returns:
         The open way to the nodes; the caller closes it.
 
     Raises:
-        ConfigureFailed: a node did not answer within `ready_seconds`, or a task failed.
+        ConfigureFailed: a node did not answer within `ready_seconds` or is gone, or a task failed.
     """
-    ssh = open_ssh(rig, nodes, observe, ready_seconds=ready_seconds)
+    ssh = open_ssh(rig, nodes, observe, ready_seconds=ready_seconds, gone=gone, stopped=stopped)
     on_ready(ssh)
     if secrets:
         lay_secrets(ssh, ssh.nodes, secrets)
@@ -82,13 +84,23 @@ def configure(
     return ssh
 
 
-def open_ssh(rig: Path, nodes: Sequence[Node], observe: Observer, *, ready_seconds: float = READY_SECONDS) -> Ssh:
+def open_ssh(
+    rig: Path,
+    nodes: Sequence[Node],
+    observe: Observer,
+    *,
+    ready_seconds: float = READY_SECONDS,
+    gone: Callable[[], bool | None] = lambda: None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Ssh:
     """The way to the nodes, once all of them answer. Raises ConfigureFailed."""
     ssh = connect(rig, nodes)
     wait_ready(
         ssh,
         timeout_seconds=ready_seconds,
         on_ready=lambda node: observe(Progress(phase="configure", message="SSH is up", node=node.name)),
+        gone=gone,
+        stopped=stopped,
     )
     return ssh
 

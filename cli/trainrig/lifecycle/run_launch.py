@@ -68,6 +68,7 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
                     bucket=bucket,
                     secrets=store_variables(run.job, os.environ),
                     stopped=run.stop.is_set,
+                    gone=lambda: run_facts.gone(context, run.run_id),
                     on_ready=image.begin,
                 )
             try:

@@ -8,6 +8,7 @@ import os
 import shlex
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -31,6 +32,7 @@ KNOWN_HOSTS = "known_hosts"
 MARK = "@trainrig-begin@"
 # The system's own programs: not what somebody has put before them, nor in whose language they speak.
 ENVIRONMENT = ("/usr/bin/env", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8")
+ASK_CLOUD_SECONDS = 10  # so long a node may not answer, while it boots, before its cloud is asked for it
 UNREACHABLE = 255  # ssh's own exit code: no connection, or a lost one
 _FATAL = ("Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED", "Bad owner or permissions")
 
@@ -160,19 +162,42 @@ def forget(rig: Path) -> None:
 
 
 def wait_ready(
-    ssh: Ssh, *, timeout_seconds: float = 300, on_ready: Callable[[Node], None] = lambda _node: None
+    ssh: Ssh,
+    *,
+    timeout_seconds: float = 300,
+    on_ready: Callable[[Node], None] = lambda _node: None,
+    gone: Callable[[], bool | None] = lambda: None,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> None:
     """Returns when every node takes our key and runs a command.
 
+    Args:
+        gone: whether the cloud says that a node is gone, which nobody need wait for; asked now and then, by one thread
+            at a time.
+        stopped: True ends the wait as if the time were up.
+
     Raises:
-        ConfigureFailed: a node showed another host key (at once), or did not answer in time (with ssh's last words).
+        ConfigureFailed: a node showed another host key (at once), did not answer in time (with ssh's last words), or is
+            gone.
     """
-    deadline = time.monotonic() + timeout_seconds
+    began = time.monotonic()
+    deadline = began + timeout_seconds
+    asking, ask_at, lost = threading.Lock(), began + ASK_CLOUD_SECONDS, threading.Event()
+
+    def given_up() -> bool:
+        nonlocal ask_at
+        if time.monotonic() > ask_at and asking.acquire(blocking=False):
+            with contextlib.ExitStack() as held:
+                held.callback(asking.release)
+                if not lost.is_set() and gone() is True:
+                    lost.set()
+                ask_at = time.monotonic() + ASK_CLOUD_SECONDS
+        return lost.is_set() or stopped()
 
     def wait(node: Node) -> tuple[str, str]:
         pause = 0.2
         while words := _refusal(ssh, node):
-            if any(mark in words for mark in _FATAL) or time.monotonic() + pause > deadline:
+            if any(mark in words for mark in _FATAL) or given_up() or time.monotonic() + pause > deadline:
                 return node.name, words
             time.sleep(pause)
             pause = min(pause * 1.5, 3.0)
@@ -183,6 +208,8 @@ def wait_ready(
     if failed:
         lines = [f"{name}: {words.splitlines()[-1]}" for name, words in failed.items()]
         waited = "" if any(mark in line for mark in _FATAL for line in lines) else f", within {timeout_seconds:g} s"
+        if lost.is_set():
+            waited = ", and one is gone, as its cloud says"
         raise ConfigureFailed(
             "\n    ".join([f"no SSH to {len(failed)} of {len(ssh.nodes)} nodes{waited}", *lines]),
             hint=f"{advice(' '.join(lines))}; look with: ssh -v -F {ssh.config} {next(iter(failed))}",

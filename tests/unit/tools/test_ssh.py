@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,22 @@ def test_nodes_are_ready_once_they_take_the_key(tmp_path: Path, play: Path) -> N
     play.write_text(f"[ $(wc -l < {tmp_path}/calls) -ge 3 ] || {{ echo 'Connection refused' >&2; exit 255; }}\n")
     assert ready(connect(tmp_path, [a_node()])) == ["tr-hello-0"]
     assert len((tmp_path / "calls").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize("why", ["gone", "stopped"])
+def test_nobody_waits_for_a_node_that_is_gone_or_when_told_to_stop(
+    tmp_path: Path, play: Path, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    monkeypatch.setattr(tool, "ASK_CLOUD_SECONDS", 0.3)
+    play.write_text("echo 'No route to host' >&2; exit 255\n")
+    began = time.monotonic()
+    ssh = connect(tmp_path, [a_node(0), a_node(1)])
+    answers = iter([None, False, True])  # the cloud does not say, says no, says yes
+    words = {"gone": lambda: next(answers)} if why == "gone" else {"stopped": lambda: True}
+    with pytest.raises(ConfigureFailed, match="No route to host") as caught:
+        wait_ready(ssh, timeout_seconds=90, **words)
+    assert caught.value.details["unreachable"]
+    assert time.monotonic() - began < 90
 
 
 def test_another_host_key_ends_the_wait_at_once(tmp_path: Path, play: Path) -> None:
