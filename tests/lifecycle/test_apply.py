@@ -230,6 +230,19 @@ def test_the_price_is_asked_again_and_the_ceiling_holds(context: Context) -> Non
         )
 
 
+def test_a_root_is_made_of_the_candidate_that_was_approved_whatever_it_costs_now(context: Context) -> None:
+    """A reviewed plan knows its candidate by itself, and a root knows no prices."""
+    wanted, made = order([candidate("z-a")], quote=lambda _offer: Decimal("0.10")), []
+
+    def make_root(chosen: Candidate, root: Path, attempt: str) -> None:
+        made.append(chosen)
+        wanted.make_root(chosen, root, attempt)
+
+    up = apply(context, replace(wanted, make_root=make_root))
+    assert [one is wanted.candidates[0] for one in made] == [True]
+    assert up.attempt.price_hour_usd == Decimal("0.10")
+
+
 def test_applying_again_what_is_up_changes_nothing(context: Context) -> None:
     first = apply(context, order())
     before = objects.everything()

@@ -125,6 +125,15 @@ def test_fallbacks_are_those_that_were_reviewed(context: Context, plan: Path) ->
     assert [c.offer.instance_type for c in frozen.thaw(context, plan).order.candidates] == wanted
 
 
+def test_a_fallback_has_a_root_of_its_own_with_the_reviewed_lock(context: Context, plan: Path, tmp_path: Path) -> None:
+    order = frozen.thaw(context, plan).order
+    for number, candidate in enumerate(order.candidates[:2], 1):
+        order.make_root(candidate, tmp_path / f"1-{number}", f"1-{number}")
+    first, second = (json.loads((tmp_path / f"1-{n}" / "terraform.tfvars.json").read_text()) for n in (1, 2))
+    assert second["instance_type"] == order.candidates[1].offer.instance_type != first["instance_type"]
+    assert second["image"] == first["image"]
+
+
 def test_a_digest_alone_is_enough_to_hold_an_apply_to_a_review(
     context: Context, job_file: Path, tmp_path: Path
 ) -> None:

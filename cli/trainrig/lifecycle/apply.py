@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from trainrig.clouds import registry
@@ -138,7 +139,7 @@ def _try_all(context: Context, rig: Rig, order: Order) -> Up:
         context.observe(Progress(phase="apply", message=f"try {where}"))
         agreed = candidate if price is None else replace(candidate, offer=replace(offer, price_hour_usd=price))
         review = order.review if candidate is order.candidates[0] else None
-        outcome = _try(context, rig, order, agreed, review)
+        outcome = _try(context, rig, order, candidate, agreed, review)
         if isinstance(outcome, Up):
             return outcome
         reason = outcome.failure.reason
@@ -161,10 +162,17 @@ def _the_same_in(offer: Offer, refused: Offer, zones: Sequence[str]) -> bool:
     return same and offer.zone in zones
 
 
-def _try(context: Context, rig: Rig, order: Order, candidate: Candidate, review: Review | None) -> Up | Failed:
-    """One candidate, again after a pause while its cloud has only not caught up with itself."""
+def _try(
+    context: Context, rig: Rig, order: Order, candidate: Candidate, agreed: Candidate, review: Review | None
+) -> Up | Failed:
+    """One candidate, again after a pause while its cloud has only not caught up with itself. `agreed`: the same at the
+    price of now, which the ledger is told; a root knows no prices."""
+
+    def make_root(_agreed: Candidate, root: Path, attempt: str) -> None:
+        order.make_root(candidate, root, attempt)
+
     for delay in (*EVENTUAL_WAIT_SECONDS, None):
-        outcome = try_candidate(context, rig, order.generation, candidate, order.make_root, review)
+        outcome = try_candidate(context, rig, order.generation, agreed, make_root, review)
         if isinstance(outcome, Up):
             return outcome
         _require_clean(outcome)

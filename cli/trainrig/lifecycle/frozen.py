@@ -74,12 +74,13 @@ def thaw(context: Context, path: Path) -> Applied:
     )
 
     files: dict[str, str] = {}
+    first, rendered = order.candidates[0], order.make_root
 
     def make_root(candidate: Candidate, root: Path, attempt: str) -> None:
-        if candidate is order.candidates[0]:
+        if candidate is first:
             files.update(_reviewed_root(folder, run, root, attempt))
         else:
-            order.make_root(candidate, root, attempt)
+            rendered(candidate, root, attempt)
 
     def review(terraform: Terraform, plan: TerraformPlan) -> None:
         _require_state(terraform, manifest["state_serial"] or 0)
