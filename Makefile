@@ -12,8 +12,8 @@ test: setup-test lint ## everything that CI runs; PYTEST_ARGS='tests/unit -k nam
 ifdef PYTEST_ARGS
 	$(RUN)/python -m pytest $(PYTEST_ARGS)
 else
-	$(RUN)/python -m pytest -n 2 --dist loadfile -m 'not docker'
-	$(RUN)/python -m pytest -m docker # one after another: they count what Docker holds
+	$(RUN)/python -m pytest -n 4 --dist loadfile -m 'not docker' # they wait more than they compute
+	$(RUN)/python -m pytest -n 2 --dist loadfile -m docker
 endif
 
 lint: setup-test
