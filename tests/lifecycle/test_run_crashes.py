@@ -19,6 +19,7 @@ from support import crash
 from support.cheap_steps import effects
 from support.run_driver import killed
 from support.stub_cloud import objects
+from trainrig.errors import Interrupted
 from trainrig.model.rig import RigState
 from trainrig.store import ledger
 from trainrig.store.journal import Journal
@@ -115,4 +116,31 @@ def test_a_run_whose_new_place_is_full_comes_up_where_it_was(site: crash.Site) -
         (2, "z-b", "capacity"),
         (2, "z-a", None),
     ]
+    assert objects.everything() == []
+
+
+def test_a_run_that_finds_no_machines_after_a_loss_waits_for_them(site: crash.Site) -> None:
+    """Six of the two nodes' requests are refused: all of the first round, and the first place of the second."""
+    document = go_on(site, NOWHERE="6", KILL_AT="waiting:inside")
+    assert killed() == ["waiting:inside"]
+    assert (document["end"], document["clean"], document["recoveries"]) == ("done", True, 1)
+    second = [(a["zone"], a["fault"]) for a in document["attempts"] if a["generation"] == 2]
+    assert second[-1][1] is None
+    assert [fault for _, fault in second[:-1]] == ["capacity"] * (len(second) - 1)
+    assert len(second) > 3
+    assert objects.everything() == []
+
+
+def test_a_run_that_waits_for_machines_can_be_ended(site: crash.Site) -> None:
+    assert drive(site, "begin", NOWHERE="1000", KILL_AT="waiting:inside").returncode == -signal.SIGKILL
+    journal = Journal(site.home)
+    try:
+        rig = journal.find("killed")
+        assert (rig.state, rig.clean) == (RigState.RECOVERING, False)
+        journal.update_details(rig.run_id, cancel=True)
+    finally:
+        journal.close()
+    ended = drive(site, "resume", NOWHERE="1000", KILL_AT="none")
+    assert ended.returncode == Interrupted.exit_code, ended.stdout + ended.stderr
+    assert json.loads(ended.stdout.splitlines()[-1])["end"] == "cancelled"
     assert objects.everything() == []

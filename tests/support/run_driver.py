@@ -5,7 +5,8 @@ launching, watching and collecting keep their effects in the cloud's folder. The
 
 A point is before a step, inside it (of a Terraform step: in the middle of a call of the cloud), or after it, when all
 is done and DBOS does not know of it yet. Points that have killed are in the cloud's folder, so each kills one process.
-With FULL=ZONE nothing is slow, and nothing is to be had in that zone.
+With FULL=ZONE nothing is slow, and nothing is to be had in that zone; with NOWHERE=N the first N machines that the
+second rig asks for are not to be had.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from support import jobs, stub_rigs
 from support.cheap_steps import effect
 from support.stub_cloud import objects
 from trainrig.errors import RigError
-from trainrig.lifecycle import run, run_launch, run_next, run_rig, run_watch
+from trainrig.lifecycle import run, run_launch, run_next, run_rig, run_watch, waiting
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.events import silent
 from trainrig.model.job import ResourceOption
@@ -40,6 +41,9 @@ STEPS = {
     "tear_down": run_rig,
 }
 TERRAFORM = {"bring_up": "create", "release_rig": "delete", "tear_down": "delete"}
+
+
+LOOK = waiting._look
 
 
 def killed() -> list[str]:
@@ -104,7 +108,11 @@ def pointed(name: str, step: Callable[..., dict[str, Any]]) -> Callable[..., dic
     def with_points(context: RunContext, *rest: Any) -> dict[str, Any]:
         here = f"{name}-{rest[0]}" if rest else name
         kill_once(f"{here}:before")
-        if full := os.environ.get("FULL"):
+        if nowhere := os.environ.get("NOWHERE"):
+            if here == "bring_up-2":
+                refusal: objects.Fault = {"op": "create", "type": "stub_node", "error": "InsufficientCapacity"}
+                objects.order({**refusal, "times": int(nowhere)})
+        elif full := os.environ.get("FULL"):
             objects.order({"op": "create", "type": "stub_node", "zone": full, "error": "InsufficientCapacity"})
         elif name in TERRAFORM and f"{here}:inside" not in killed():
             for left_by_a_kill in objects.root().glob("slow-*"):
@@ -125,7 +133,14 @@ def _in_a_call(point: str) -> None:
     kill_once(point)
 
 
+def look(*words: Any) -> Any:
+    kill_once("waiting:inside")
+    return LOOK(*words)
+
+
 def install() -> None:
+    setattr(waiting, LOOK.__name__, look)
+    waiting.FIRST_SECONDS = waiting.LOOK_SECONDS = 0.5
     for place, played in (
         (run_launch, launch),
         (run_watch, watch_job),

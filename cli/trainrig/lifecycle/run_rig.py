@@ -11,7 +11,8 @@ import os
 from typing import Any
 
 from trainrig import errors
-from trainrig.lifecycle import admitted, apply, collect, results, run_facts
+from trainrig.lifecycle import admitted, apply, collect, results, run_facts, waiting
+from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.destroy import prove_gone
 from trainrig.lifecycle.order import order_of
 from trainrig.lifecycle.results import error_document
@@ -39,30 +40,41 @@ def begin(run: RunContext) -> dict[str, Any]:
 
 
 def bring_up(run: RunContext, generation: int, market: Market | None, to: int | None) -> dict[str, Any]:
-    """A rig of this generation: `up`, `interrupted`, or `refused` with the error. `to`: the number of the candidate
-    that the run moves to."""
+    """A rig of this generation: `up`, `interrupted`, `refused` with the error; `policy`: a limit came while the run
+    waited for machines. `to`: the number of the candidate that the run moves to."""
     with run.opened() as context:
-        if run.stop.is_set() or context.journal.rig(run.run_id).clean:  # destroyed while nobody was at it
-            return {"kind": "interrupted"}
-        try:
-            apply.apply(
+        seen = _try_places(context, run, generation, market, to)
+        if generation == 1 or not waiting.passes(seen):
+            return seen  # at the first start somebody is there who can say what else would do
+        return waiting.until_up(
+            context, run, generation, seen, lambda now_market: _try_places(context, run, generation, now_market, None)
+        )
+
+
+def _try_places(
+    context: Context, run: RunContext, generation: int, market: Market | None, to: int | None
+) -> dict[str, Any]:
+    if run.stop.is_set() or context.journal.rig(run.run_id).clean:  # destroyed while nobody was at it
+        return {"kind": "interrupted"}
+    try:
+        apply.apply(
+            context,
+            order_of(
                 context,
-                order_of(
-                    context,
-                    run.job,
-                    run.environment,
-                    tuple(admitted.with_room(context.journal, run, run_facts.candidates(context, run, market, to))),
-                    identity=run.identity,
-                    rig=run.rig,
-                    generation=generation,
-                ),
-            )
-        except errors.Interrupted:
-            return {"kind": "interrupted"}
-        except errors.RigError as error:
-            return {"kind": "refused", "error": error_document(error)}
-        found = run_facts.candidate_of(run.placement, run_facts.living(context, run.run_id))
-        admitted.take(context.journal, run.run_id, use_of(run.environment, found))
+                run.job,
+                run.environment,
+                tuple(admitted.with_room(context.journal, run, run_facts.candidates(context, run, market, to))),
+                identity=run.identity,
+                rig=run.rig,
+                generation=generation,
+            ),
+        )
+    except errors.Interrupted:
+        return {"kind": "interrupted"}
+    except errors.RigError as error:
+        return {"kind": "refused", "error": error_document(error)}
+    found = run_facts.candidate_of(run.placement, run_facts.living(context, run.run_id))
+    admitted.take(context.journal, run.run_id, use_of(run.environment, found))
     return {"kind": "up"}
 
 

@@ -6,7 +6,8 @@ The rules, first match wins:
 2. notice: save, then replace the rig while its node is still there. Silence: wait, prepare, ask the cloud.
 3. a lost rig is replaced unless a limit says stop: budget, deadline, a set count, or no progress.
 4. the replacement's market follows the deadline (`market_for`).
-5. a healthy job that asks for it moves to a cheaper approved place, when that saves more than the way costs (`_move`).
+5. a loss after which no approved place has machines waits for one, until a limit says stop.
+6. a healthy job that asks for it moves to a cheaper approved place, when that saves more than the way costs (`_move`).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from trainrig.recovery.facts import (
     RestartJob,
     Save,
     Stop,
+    Wait,
 )
 
 PREPARE_SECONDS = 20
@@ -60,6 +62,8 @@ def decide(facts: Facts) -> Action:
             return _replace(facts, "the cloud takes a node back")
         case Observation.SILENT:
             return _silent(facts)
+        case Observation.NOWHERE:
+            return _over_limit(facts) or Wait(market=market_for(facts))
         case Observation.HEALTHY:
             return _over_limit(facts) or _move(facts) or Continue()
 

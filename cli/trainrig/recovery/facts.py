@@ -19,6 +19,7 @@ class Observation(StrEnum):
     JOB_DONE = "job_done"  # every rank ended with 0
     JOB_FAILED = "job_failed"  # a rank ended with another code
     SETUP_FAILED = "setup_failed"  # the rig did not come up or could not be configured
+    NOWHERE = "nowhere"  # after a loss: no approved place has machines now, at an approved price
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,6 +123,13 @@ class Move:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Wait:
+    """Nothing is up and nothing bills: try the approved places again after a while, on `market`."""
+
+    market: Market | None  # None: whichever is cheapest
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Finish:
     """Collect and destroy."""
 
@@ -141,4 +149,4 @@ class Stop:
     reason: str
 
 
-Action = Continue | Prepare | Save | AskCloud | RestartJob | Replace | Move | Finish | Fail | Stop
+Action = Continue | Prepare | Save | AskCloud | RestartJob | Replace | Move | Wait | Finish | Fail | Stop

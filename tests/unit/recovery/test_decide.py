@@ -24,6 +24,7 @@ from trainrig.recovery.facts import (
     RestartJob,
     Save,
     Stop,
+    Wait,
 )
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -37,6 +38,10 @@ PAST_BUDGET = Limits(budget_usd=Decimal(10))
         (BASE, Continue()),
         (replace(BASE, observation=Observation.JOB_DONE), Finish()),
         (replace(BASE, observation=Observation.NOTICE), Save()),
+        (
+            replace(BASE, observation=Observation.NOWHERE, recoveries=500, recoveries_without_progress=9),
+            Wait(market=None),
+        ),
         (replace(BASE, observation=Observation.SAVED), Replace(market=None, reason="the cloud takes a node back")),
         (
             replace(BASE, observation=Observation.SAVED, recoveries=2, limits=Limits(max_recoveries=2)),
@@ -191,3 +196,17 @@ def test_never_replaces_what_may_live_or_costs_more_than_allowed(facts: Facts) -
         assert facts.limits.deadline is None or facts.now < facts.limits.deadline
     if isinstance(action, Fail):
         assert facts.nodes_alive is True
+
+
+@pytest.mark.parametrize("limit", ["deadline", "timeout", "lease", "budget"])
+def test_a_run_does_not_wait_for_machines_beyond_its_limits(limit: str) -> None:
+    passed = START + timedelta(minutes=59)
+    limits = {
+        "deadline": Limits(deadline=passed),
+        "timeout": Limits(timeout_at=passed),
+        "lease": Limits(lease_ends=passed),
+        "budget": Limits(budget_usd=Decimal(5)),
+    }[limit]
+    action = decide(replace(BASE, observation=Observation.NOWHERE, spent_usd=Decimal(5), limits=limits))
+    assert isinstance(action, Stop)
+    assert action.limit == limit
