@@ -129,7 +129,25 @@ def test_driver_and_toolkit_are_installed_at_their_pins_and_held(bench: Bench) -
     for name in ("nvidia-container-toolkit", "libnvidia-container1"):
         assert packages[name] == ("hold", "1.17.8-1")
     assert "stand-in" in bench.sh("nvidia-smi")
+    assert bench.sh("cat /etc/cdi/nvidia.yaml") == "# libcuda.so.570.124.06"
     assert bench.converge("570.124.06", with_toolkit=True) == []
+
+
+def test_the_gpus_are_described_for_cdi_as_the_driver_has_them(bench: Bench) -> None:
+    bench.converge("570.124.06", with_toolkit=True)
+    bench.converge("570.133.20", with_toolkit=True)
+    assert bench.sh("cat /etc/cdi/nvidia.yaml") == "# libcuda.so.570.133.20"
+    bench.sh("rm /etc/cdi/nvidia.yaml")
+    assert [task for task in bench.converge("570.133.20", with_toolkit=True) if "CDI" in task]
+    assert bench.sh("cat /etc/cdi/nvidia.yaml") == "# libcuda.so.570.133.20"
+
+
+def test_a_toolkit_that_was_removed_by_hand_is_brought_back(bench: Bench) -> None:
+    bench.converge("570.124.06", with_toolkit=True)
+    bench.sh("dpkg --purge --force-all nvidia-container-toolkit")
+    assert bench.sh("command -v nvidia-ctk") == ""
+    assert any("Install the toolkit" in task for task in bench.converge("570.124.06", with_toolkit=True))
+    assert bench.packages()["nvidia-container-toolkit"] == ("hold", "1.17.8-1")
 
 
 @pytest.mark.parametrize("version", ["570.133.20", "570.86.15"], ids=["upgrade", "downgrade"])

@@ -68,8 +68,18 @@ def driver(version: str) -> list[Package]:
     ]
 
 
+NVIDIA_CTK = """#!/bin/sh
+case "$*" in
+  "cdi generate --output="*)
+    mkdir -p /etc/cdi
+    echo "# libcuda.so.$(nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -n 1)" > "${3#--output=}" ;;
+  *) echo "stand-in for NVIDIA Container Toolkit CLI version @VERSION@" ;;
+esac
+"""
+
+
 def toolkit(version: str) -> list[Package]:
-    ctk = f'#!/bin/sh\necho "stand-in for NVIDIA Container Toolkit CLI version {version}"\n'
+    ctk = NVIDIA_CTK.replace("@VERSION@", version)
     own = [("nvidia-container-toolkit", (("/usr/bin/nvidia-ctk", ctk),))]
     names = [
         *own,
