@@ -107,6 +107,7 @@ def follow(
     *,
     lost_seconds: float = 60,
     gone: Callable[[], bool | None] = lambda: None,
+    on_silence: Callable[[float], None] = lambda _seconds: None,
     on_tick: Callable[[], bool] = lambda: True,
     cursors: Mapping[int, str] | None = None,
     heed_notice: bool = True,
@@ -121,6 +122,7 @@ def follow(
     Args:
         lost_seconds: a node that has not answered for so long is lost.
         gone: asked while a node does not answer; True, the cloud says that a node is gone, ends the wait.
+        on_silence: called once a round while a node does not answer, with the seconds for which the longest has not.
         on_tick: called once a round; False stops the following, and the verdict is `stopped`.
         cursors: rank -> journal cursor to go on from.
         on_beat: hears each rank's heartbeat of the last minute (roles/agent says what is in it); from several threads.
@@ -134,6 +136,8 @@ def follow(
     while True:
         full = ssh.each(lambda node: _poll(ssh, by_rank[node.rank], observe, on_beat, on_checkpoints))
         ends = tuple(w.end for w in watches if w.end)
+        if since := [w.silent_since for w in watches if w.silent_since is not None]:
+            on_silence(time.monotonic() - min(since))
         lost = _lost(watches, lost_seconds, gone)
         unknown = tuple(e.rank for e in ends if e.exit_code is None)
         if not any(full):

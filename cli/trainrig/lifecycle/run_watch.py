@@ -15,10 +15,12 @@ from trainrig.lifecycle.elsewhere import Lookout
 from trainrig.lifecycle.job_control import JobEnd
 from trainrig.lifecycle.last_save import Saved, save_and_stop
 from trainrig.lifecycle.log_files import LogFiles
+from trainrig.lifecycle.next_rig import NextRig
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.lifecycle.watch import Hooks, Watched, watch
 from trainrig.model.events import Progress
-from trainrig.recovery.facts import Facts, Observation
+from trainrig.recovery.decide import decide
+from trainrig.recovery.facts import Facts, Observation, Prepare
 from trainrig.recovery.guards import Breach
 from trainrig.store.journal import Attempt
 from trainrig.tools import ssh as ssh_tool
@@ -39,6 +41,7 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
         log = LogFiles(run.logs, run.observe, generation=generation)
         sync = _sync(run, ssh, generation)
         lookout = Lookout(run, attempt)
+        following = NextRig(run, generation)
         decided = run_facts.moving(context, run.run_id, generation)  # by a process that was killed since
 
         def facts() -> Facts:
@@ -51,6 +54,11 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
                 context.journal.append(run.run_id, "drill", {"generation": generation})
                 preempt(context, attempt, attempt.node_list[0])
                 run.observe(Progress(phase="run", message="preempted on purpose", node=attempt.node_list[0].name))
+
+        def silent(seconds: float) -> None:
+            seen = run_facts.facts(context, run, generation, Observation.SILENT)
+            if isinstance(decide(replace(seen, silent_seconds=seconds)), Prepare):
+                following.begin()
 
         def guarded(breach: Breach) -> None:
             run.observe(Progress(phase="run", message=f"guard {breach.guard}: {breach.reason}"))
@@ -70,6 +78,7 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
             cancelled=tick,
             gone=lambda: run_facts.gone(context, run.run_id),
             committed=first_checkpoint,
+            silent=silent,
             guarded=guarded,
         )
         sync.start()

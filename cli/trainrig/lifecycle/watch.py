@@ -41,6 +41,7 @@ class Hooks:
     facts: Callable[[], Facts]  # healthy facts, for the limits and for what is cheaper elsewhere
     cancelled: Callable[[], bool]
     gone: Callable[[], bool | None]  # whether the cloud says that a node is gone; None: it does not say
+    silent: Callable[[float], None]  # while a node does not answer: for how many seconds it has not
     guarded: Callable[[Breach], None]  # called once each time that a guard's limit is passed and the job goes on
     committed: Callable[[], None]  # called when the first checkpoint of this generation is safe
 
@@ -116,6 +117,7 @@ def watch(
         signs,
         on_tick=tick,
         gone=hooks.gone,
+        on_silence=hooks.silent,
         cursors=cursors,
         on_beat=signs.beat,
         on_checkpoints=sync.looked_at,

@@ -158,6 +158,22 @@ def test_a_node_that_stays_silent_after_the_sleep_is_lost(
     assert 60 < clock[0] - began < 65
 
 
+def test_silence_is_told_for_as_long_as_it_lasts(
+    followed: Callable[..., JobEnd], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [100.0]
+    heard: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        clock[0] += seconds
+
+    monkeypatch.setattr(job_control, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep))
+    followed([answer(RUNS), SILENT, SILENT, SILENT, answer(RUNS), SILENT, answer(WELL)], on_silence=heard.append)
+    assert len(heard) == 4
+    assert heard[0] == heard[3] == 0
+    assert 0 < heard[1] < heard[2] < 3
+
+
 def test_a_line_may_hold_what_python_takes_for_the_end_of_one(followed: Callable[..., JobEnd]) -> None:
     seen: list[Event] = []
     followed([answer(RUNS, "a\u2028b\x85c"), answer(WELL)], seen.append)

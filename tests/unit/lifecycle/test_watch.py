@@ -72,6 +72,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Watched, lis
             facts=lambda: facts,
             cancelled=lambda: False,
             gone=lambda: None,
+            silent=lambda _seconds: None,
             committed=lambda: None,
             guarded=told.append,
         )
