@@ -19,7 +19,7 @@ from support import crash
 from support.cheap_steps import effects
 from support.run_driver import killed
 from support.stub_cloud import objects
-from trainrig.errors import Interrupted
+from trainrig.errors import Interrupted, StoppedByPolicy
 from trainrig.model.rig import RigState
 from trainrig.store import ledger
 from trainrig.store.journal import Journal
@@ -143,4 +143,13 @@ def test_a_run_that_waits_for_machines_can_be_ended(site: crash.Site) -> None:
     ended = drive(site, "resume", NOWHERE="1000", KILL_AT="none")
     assert ended.returncode == Interrupted.exit_code, ended.stdout + ended.stderr
     assert json.loads(ended.stdout.splitlines()[-1])["end"] == "cancelled"
+    assert objects.everything() == []
+
+
+def test_a_run_does_not_wait_for_machines_beyond_its_timeout(site: crash.Site) -> None:
+    ended = drive(site, "begin", NOWHERE="1000", KILL_AT="none", TIMEOUT="15")
+    assert ended.returncode == StoppedByPolicy.exit_code, ended.stdout + ended.stderr
+    document = json.loads(ended.stdout.splitlines()[-1])
+    assert (document["end"], document["limit"], document["recoveries"]) == ("policy", "timeout", 1)
+    assert document["clean"]
     assert objects.everything() == []
