@@ -20,6 +20,7 @@ from support.cheap_steps import effects
 from support.run_driver import killed
 from support.stub_cloud import objects
 from trainrig.errors import Interrupted, StoppedByPolicy
+from trainrig.model.clock import utc_now
 from trainrig.model.rig import RigState
 from trainrig.store import ledger
 from trainrig.store.journal import Journal
@@ -146,10 +147,16 @@ def test_a_run_that_waits_for_machines_can_be_ended(site: crash.Site) -> None:
     assert objects.everything() == []
 
 
-def test_a_run_does_not_wait_for_machines_beyond_its_timeout(site: crash.Site) -> None:
-    ended = drive(site, "begin", NOWHERE="1000", KILL_AT="none", TIMEOUT="15")
+def test_a_run_does_not_wait_for_machines_beyond_its_lease(site: crash.Site) -> None:
+    assert drive(site, "begin", NOWHERE="1000", KILL_AT="waiting:inside").returncode == -signal.SIGKILL
+    journal = Journal(site.home)
+    try:
+        journal.set_expiry(journal.find("killed").run_id, utc_now())
+    finally:
+        journal.close()
+    ended = drive(site, "resume", NOWHERE="1000", KILL_AT="none")
     assert ended.returncode == StoppedByPolicy.exit_code, ended.stdout + ended.stderr
     document = json.loads(ended.stdout.splitlines()[-1])
-    assert (document["end"], document["limit"], document["recoveries"]) == ("policy", "timeout", 1)
+    assert (document["end"], document["limit"], document["recoveries"]) == ("policy", "lease", 1)
     assert document["clean"]
     assert objects.everything() == []

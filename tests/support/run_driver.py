@@ -163,8 +163,7 @@ def main(verb: str, name: str) -> int:
                 fallbacks=(stub_rigs.candidate("z-b"),),
                 rejections=(),
             )
-            timeout = int(os.environ["TIMEOUT"]) if "TIMEOUT" in os.environ else None
-            job = jobs.a_job(name=name, options=(ResourceOption(cloud="stub"),), timeout_seconds=timeout)
+            job = jobs.a_job(name=name, options=(ResourceOption(cloud="stub"),))
             with run.begun(job, stub_rigs.ENVIRONMENT, placement, silent) as begun:
                 result = run.carry_out(begun)
         else:
