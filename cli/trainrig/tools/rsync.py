@@ -149,7 +149,8 @@ def file_sum(path: Path) -> str | None:
 def _rsync(ssh: Ssh, node: Node, words: Sequence[str], *, stdin: bytes | None = None) -> None:
     shell = shlex.join(["sh", str(_RSH), "-F", str(ssh.config), "-o", "BatchMode=yes"])
     program = remote_line(node, ["rsync"])
-    options = ["--archive", "--no-owner", "--no-group", f"--timeout={STALLED_SECONDS}"]
+    # rsync hands its child a stdout that does not block, which ssh can do with, and not the `cat` of our shell.
+    options = ["--archive", "--no-owner", "--no-group", "--blocking-io", f"--timeout={STALLED_SECONDS}"]
     argv = ["rsync", *options, f"--rsh={shell}", f"--rsync-path={program}", *words]
     proc.run(Command(argv=argv, stdin=stdin))
 

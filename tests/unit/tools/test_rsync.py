@@ -113,6 +113,14 @@ def test_files_with_odd_names_are_brought_and_compared(tmp_path: Path, here: Cal
         rsync.verify(ssh, ssh.nodes[0], f"{tmp_path}/node", tmp_path / "copy")
 
 
+def test_a_file_that_comes_faster_than_it_is_written_down_is_brought(tmp_path: Path, here: Callable[..., Ssh]) -> None:
+    (tmp_path / "node").mkdir()
+    (tmp_path / "node" / "model.bin").write_bytes(os.urandom(1 << 16) * 1024)  # 64 MiB: more than any pipe holds
+    ssh = here()
+    rsync.pull(ssh, ssh.nodes[0], f"{tmp_path}/node/", tmp_path / "copy")
+    assert rsync.verify(ssh, ssh.nodes[0], f"{tmp_path}/node", tmp_path / "copy") == 1
+
+
 def test_a_link_that_is_asked_for_by_its_name_is_what_it_points_at(tmp_path: Path, here: Callable[..., Ssh]) -> None:
     lay(tmp_path / "node", "epoch-3")
     (tmp_path / "node" / "best").symlink_to("epoch-3")
