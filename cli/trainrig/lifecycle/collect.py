@@ -6,6 +6,7 @@ from collections import ChainMap
 from pathlib import Path
 
 from trainrig.errors import CommandFailed
+from trainrig.lifecycle import snapshot
 from trainrig.model.events import Observer, Progress
 from trainrig.model.job import Job, MountMode
 from trainrig.model.node import Node
@@ -13,10 +14,6 @@ from trainrig.render import launch as launches
 from trainrig.tools import rsync
 from trainrig.tools.ssh import Ssh
 
-SNAPSHOT = launches.NODE_DIR / "checkpoints.snapshot"
-# Hard links: a job that replaces its files goes on while they are copied, and the copy is of one moment. A file that
-# is renamed while they are made is there under its other name a moment later.
-_TAKE_SNAPSHOT = 'for try in 1 2 3; do rm -rf "$2"; cp -al "$1" "$2" && exit; done'
 FLUSH_SECONDS = 900  # 50 GB of cache at half a gigabit a second
 COPIED = launches.NODE_DIR / "copied"  # outputs that lay in the container's own layer
 
@@ -56,13 +53,14 @@ def collect_checkpoints(ssh: Ssh, target: Path, observe: Observer) -> int:
     Raises:
         CommandFailed: a copy failed or differs: a file that the job writes in place does; call again.
     """
-    source = str(SNAPSHOT)
+    source = str(snapshot.SNAPSHOT)
+    stamps = snapshot.take(ssh)
 
     def fetch(node: Node) -> int:
         local = target / f"rank-{node.rank}"
-        ssh.run(node, ["sh", "-c", _TAKE_SNAPSHOT, "sh", str(launches.NODE_DIR / "checkpoints"), source])
         rsync.pull(ssh, node, f"{source}/", local, mirror=True)
         count = rsync.verify(ssh, node, source, local)
+        snapshot.require_unchanged(ssh, node, stamps[node.rank])
         observe(Progress(phase="collect", message=f"{count} checkpoint files", node=node.name))
         return count
 
@@ -74,7 +72,7 @@ def save_times(ssh: Ssh, since: float) -> tuple[float, float | None]:
     first new file that was begun to the last that was ended. None: nothing new was begun after `since`, which is so
     for files that are written over in place, or the file system keeps no times of birth."""
     # Not find's own %B: it has been seen to know no birth where stat does.
-    script = f'find {SNAPSHOT} -type f -exec stat -c "%.9W %.9Y" {{}} +'
+    script = f'find {snapshot.SNAPSHOT} -type f -exec stat -c "%.9W %.9Y" {{}} +'
 
     def times(node: Node) -> list[tuple[float, ...]]:
         return [tuple(map(float, line.split())) for line in ssh.run(node, ["sh", "-c", script]).stdout.splitlines()]

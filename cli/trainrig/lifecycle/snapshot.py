@@ -1,0 +1,76 @@
+"""What the checkpoint directories of all nodes held at one moment, as hard links: a job that replaces its files goes on
+while they are copied.
+
+A directory is not read at once, and neither are two nodes. Without a second look a link is there and not what it points
+at, since the job wrote that after the directory was read; or each rank has the shards of another step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from trainrig.errors import CommandFailed
+from trainrig.model.node import Node
+from trainrig.render import launch as launches
+from trainrig.tools.ssh import Ssh
+
+SNAPSHOT = launches.NODE_DIR / "checkpoints.snapshot"
+TRIES = 10
+SOURCE = launches.NODE_DIR / "checkpoints"
+# `names`: which files there are, not how far those are that grow. `stamps`: whether one was written in place.
+_LOOKS = (
+    'names() { (cd "$1" && find . -type l -printf "%P %l\\n" -o -type f -printf "%i %P\\n" | sort | cksum); }; '
+    'stamps() { (cd "$1" && find . -type f -printf "%i %T@ %s\\n" | sort | cksum); }; '
+)
+# Links are of the moment when they are made: what is linked and still there by the same names was there in between.
+_TAKE = (
+    f"{_LOOKS}for try in $(seq {TRIES}); do "
+    'rm -rf "$2"; cp -al "$1" "$2" || continue; was=$(stamps "$2"); is=$(names "$2"); '
+    '[ "$is" = "$(names "$1")" ] && echo "$is" && echo "$was" && exit; '
+    'done; echo "the job replaces its files faster than they are linked" >&2; exit 1'
+)
+
+
+def take(ssh: Ssh) -> Mapping[int, str]:
+    """Links the files of all nodes; rank -> what `require_unchanged` wants to know.
+
+    Raises:
+        CommandFailed: a node does not answer, or the job writes too fast for a moment of all nodes.
+    """
+    stale = {node.rank for node in ssh.nodes}
+    names: dict[int, str] = {}
+    stamps: dict[int, str] = {}
+    for _ in range(TRIES):
+        those = replace(ssh, nodes=tuple(n for n in ssh.nodes if n.rank in stale))
+        for node, (name, stamp) in zip(those.nodes, those.each(lambda n: _taken(ssh, n)), strict=True):
+            names[node.rank], stamps[node.rank] = name, stamp
+        if len(ssh.nodes) == 1:
+            return stamps
+        now = ssh.each(lambda n: _look(ssh, n, "names", SOURCE))
+        changed = {n.rank for n, name in zip(ssh.nodes, now, strict=True) if name != names[n.rank]}
+        # One that was taken alone is of a moment at which the others already were, and still are, as they were taken.
+        if not changed or (changed == stale and len(stale) == 1):
+            return stamps
+        stale = changed
+    raise CommandFailed("the nodes write their checkpoints faster than a moment of all of them is found")
+
+
+def require_unchanged(ssh: Ssh, node: Node, stamps: str) -> None:
+    """After the copy: a file that was written in place meanwhile is of a later moment than the others.
+
+    Raises:
+        CommandFailed: one was.
+    """
+    if _look(ssh, node, "stamps", SNAPSHOT) != stamps:
+        raise CommandFailed(f"{node.name}: the job wrote into a file while it was copied")
+
+
+def _taken(ssh: Ssh, node: Node) -> tuple[str, str]:
+    said = ssh.run(node, ["sh", "-c", _TAKE, "sh", str(SOURCE), str(SNAPSHOT)]).stdout.splitlines()
+    return said[0], said[1]
+
+
+def _look(ssh: Ssh, node: Node, what: str, path: PurePosixPath) -> str:
+    return ssh.run(node, ["sh", "-c", f'{_LOOKS}{what} "$1"', "sh", str(path)]).stdout.strip()
