@@ -33,12 +33,14 @@ QUIET_AFTER_SECONDS = 60.0
 QUIET_PAUSE_SECONDS = 4.0
 POLL_SECONDS = 30  # for one answer, of 5000 lines at most
 SILENT_SECONDS = 2.0  # a node that has not answered for less than that is not asked about
+PEERS_SECONDS = 5.0  # after a rank has failed, in which another one shows why: it failed first, or it is gone
 ASLEEP_SECONDS = POLL_SECONDS + 15  # a look that took longer: we did not run, as when a laptop sleeps
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NodeEnd:
-    """How the job ended on one node. `exit_code` None: the node was lost, or rebooted, and nobody knows."""
+    """How the job ended on one node. `exit_code` None: it did not end by itself, since the node was lost, has booted
+    again, or has stopped it."""
 
     rank: int
     exit_code: int | None
@@ -58,9 +60,10 @@ class JobEnd:
 
     @property
     def exit_code(self) -> int | None:
-        """The first code of the lowest rank that failed; 0 when none did; None when nobody knows."""
-        codes = [n.exit_code for n in self.nodes if n.exit_code is not None]
-        return next((c for c in codes if c), 0 if codes else None)
+        """Of the rank that failed first: the others fail for want of it. 0 when none did; None when nobody knows."""
+        failed = sorted((n for n in self.nodes if n.exit_code), key=lambda n: n.finished_at)
+        codes = [n.exit_code for n in failed or self.nodes if n.exit_code is not None]
+        return codes[0] if codes else None
 
 
 @dataclass(kw_only=True, slots=True)
@@ -73,6 +76,13 @@ class _Watch:
     noticed: bool = False
     silent_since: float | None = None  # the first look in a row that it did not answer
     said_at: float = field(default_factory=time.monotonic)  # the last line of the job
+    ended_at: float = 0.0  # when that was seen
+
+
+def halt(ssh: Ssh) -> None:
+    """Ends a job that a process started which was killed right after: its files are about to be laid anew, and it must
+    not save into the checkpoint that it is to go on from."""
+    ssh.each(lambda node: ssh.run(node, ["systemctl", "stop", UNIT]))
 
 
 def start(ssh: Ssh, launch: Launch, observe: Observer) -> None:
@@ -141,15 +151,16 @@ def follow(
         lost = _lost(watches, lost_seconds, gone)
         unknown = tuple(e.rank for e in ends if e.exit_code is None)
         if not any(full):
-            if lost or unknown:
+            if lost:
                 return JobEnd(verdict="lost", nodes=ends, lost=(*lost, *unknown))
-            if len(ends) == len(watches) and not any(e.exit_code for e in ends):
+            if len(ends) == len(watches) and all(e.exit_code == 0 for e in ends):
                 return JobEnd(verdict="succeeded", nodes=ends)
             noticed = tuple(w.node.rank for w in watches if w.noticed)
             if noticed and heed_notice:
                 return JobEnd(verdict="noticed", nodes=ends, noticed=noticed)
-            # A rank that lost its peer fails too: while a node is silent, nobody can blame the job.
-            if any(e.exit_code for e in ends) and all(w.silent_since is None for w in watches):
+            if unknown:
+                return JobEnd(verdict="lost", nodes=ends, lost=unknown)
+            if _blamed(watches):
                 return JobEnd(verdict="failed", nodes=ends)
         # Also while there is more to read: a job that writes faster than we read must still hear of its limits.
         if not on_tick():
@@ -162,6 +173,15 @@ def follow(
 def _longest_pause(watches: Sequence[_Watch]) -> float:
     said_at = max(w.said_at for w in watches)
     return QUIET_PAUSE_SECONDS if time.monotonic() - said_at > QUIET_AFTER_SECONDS else LAST_PAUSE_SECONDS
+
+
+def _blamed(watches: Sequence[_Watch]) -> bool:
+    """Whether the job itself has failed. A rank that lost its peer fails too: while a node is silent, or may be about
+    to show that it was stopped, nobody can say."""
+    failed = [w.ended_at for w in watches if w.end and w.end.exit_code]
+    if not failed or any(w.silent_since is not None for w in watches):
+        return False
+    return all(w.end for w in watches) or time.monotonic() - min(failed) >= PEERS_SECONDS
 
 
 def _lost(watches: Sequence[_Watch], lost_seconds: float, gone: Callable[[], bool | None]) -> tuple[int, ...]:
@@ -222,7 +242,7 @@ def _poll(
     if len(entries) >= BATCH_LINES:
         return True
     state = json.loads(head)
-    watch.end = _end(watch.node.rank, state)
+    watch.end, watch.ended_at = _end(watch.node.rank, state), ended
     if state.get("heartbeat"):
         on_beat(watch.node.rank, state["heartbeat"])
     on_checkpoints(watch.node.rank, state.get("checkpoints"))
@@ -236,7 +256,7 @@ def _end(rank: int, state: Mapping[str, Any]) -> NodeEnd | None:
     if "exit_code" in state:
         return NodeEnd(
             rank=rank,
-            exit_code=int(state["exit_code"]),
+            exit_code=None if state.get("stopped") and state["exit_code"] else int(state["exit_code"]),
             oom_killed=bool(state["oom_killed"]),
             finished_at=str(state["finished_at"]),
         )

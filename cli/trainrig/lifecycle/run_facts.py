@@ -21,6 +21,8 @@ from trainrig.store.journal import Attempt, AttemptState, Happening
 
 # The line of the journal that is written before a job is stopped in order to move, and how its end is called then.
 MOVING: Final = "moving"
+# The same before a limit or a guard stops a job.
+STOPPING: Final = "stopping"
 
 
 def facts(
@@ -69,7 +71,16 @@ def moves_of(happened: Sequence[Happening], generation: int) -> int:
 
 def moving(context: Context, run_id: str, generation: int) -> Happening | None:
     """The decision that the job of this generation moves, if it was taken."""
-    found = [h for h in context.journal.happenings(run_id, (MOVING,)) if _is(h, MOVING, generation)]
+    return _decision(context, run_id, MOVING, generation)
+
+
+def stopping(context: Context, run_id: str, generation: int) -> Happening | None:
+    """The decision that the job of this generation is stopped by a limit or a guard, if it was taken."""
+    return _decision(context, run_id, STOPPING, generation)
+
+
+def _decision(context: Context, run_id: str, kind: str, generation: int) -> Happening | None:
+    found = [h for h in context.journal.happenings(run_id, (kind,)) if _is(h, kind, generation)]
     return found[0] if found else None
 
 

@@ -72,6 +72,7 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
                     on_ready=image.begin,
                 )
             try:
+                job_control.halt(ssh)
                 deliver.deliver(ssh, start, run.observe)
                 verify.require(
                     verify.accept(ssh, run.job, start.offer, start.image, run.observe, driver=driver, bucket=bucket)

@@ -43,6 +43,7 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
         lookout = Lookout(run, attempt)
         following = NextRig(run, generation)
         decided = run_facts.moving(context, run.run_id, generation)  # by a process that was killed since
+        stopping = run_facts.stopping(context, run.run_id, generation)  # likewise
 
         def facts() -> Facts:
             now = run_facts.facts(context, run, generation, Observation.HEALTHY)
@@ -83,10 +84,12 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
         )
         sync.start()
         try:
-            if decided is None:
-                seen = watch(ssh, sync, log, hooks, cursors=log.cursors, guards=run.job.guards)
-            else:
+            if decided is not None:
                 seen = Watched(kind="moving", reason=decided.data["reason"], to=decided.data["to"])
+            elif stopping is not None:
+                seen = Watched(kind="policy", limit=stopping.data["limit"], reason=stopping.data["reason"])
+            else:
+                seen = watch(ssh, sync, log, hooks, cursors=log.cursors, guards=run.job.guards)
             if seen.kind == "noticed":
                 _save_on_notice(context, run, attempt, seen.noticed, ssh, sync, log)
             if seen.kind == "moving":
@@ -100,6 +103,9 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
                     seen = Watched(kind="done", exit_code=0)
             sync.stop()
             if seen.kind in {"policy", "cancelled"} and seen.collect:
+                if seen.kind == "policy" and stopping is None:
+                    line = {"generation": generation, "limit": seen.limit, "reason": seen.reason}
+                    context.journal.append(run.run_id, run_facts.STOPPING, line)
                 job_control.stop(ssh, run.observe)
                 _last_words(ssh, log)
             if seen.kind not in {"lost", "noticed", "moving"} and seen.collect:

@@ -38,7 +38,7 @@ def followed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., JobEnd]:
     def run(
         answers: Sequence[Outcome | Callable[[], Outcome]],
         observe: Callable[[Event], None] = silent,
-        peer: Outcome | None = None,
+        peer: Outcome | Callable[[], Outcome] | None = None,
         **options: Any,
     ) -> JobEnd:
         """`peer`: what a second node answers, always."""
@@ -48,7 +48,7 @@ def followed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., JobEnd]:
         def polled(self: Ssh, node: Node, words: Sequence[str], **_: object) -> Outcome:
             if node.rank == 1:
                 assert peer is not None
-                return peer
+                return peer() if callable(peer) else peer
             asked.append(words[1:])
             found = left.pop(0) if len(left) > 1 else left[0]
             return found() if callable(found) else found
@@ -109,9 +109,38 @@ def test_a_rank_that_fails_while_its_peer_is_silent_is_not_to_blame(
     assert (end.verdict, end.lost) == ("lost", (1,))
 
 
-def test_a_rank_that_fails_while_its_peer_answers_has_failed(followed: Callable[..., JobEnd]) -> None:
+def test_a_rank_that_fails_while_its_peer_answers_has_failed(
+    followed: Callable[..., JobEnd], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job_control, "PEERS_SECONDS", 0.1)
     end = followed([answer({**WELL, "exit_code": 3})], peer=answer(RUNS))
     assert (end.verdict, end.exit_code) == ("failed", 3)
+
+
+STOPPED = {**WELL, "exit_code": 143, "stopped": True}
+
+
+def test_a_job_that_its_node_has_stopped_did_not_fail(followed: Callable[..., JobEnd]) -> None:
+    end = followed([answer(RUNS), answer(STOPPED)])
+    assert (end.verdict, end.lost, end.exit_code) == ("lost", (0,), None)
+    assert followed([answer(RUNS), answer({**STOPPED, **NOTICE})]).verdict == "noticed"
+    assert followed([answer(RUNS), answer({**STOPPED, "exit_code": 0})]).verdict == "succeeded"
+    assert followed([answer(WELL)], peer=answer(STOPPED)).verdict == "lost"
+
+
+def test_a_rank_that_fails_before_it_is_seen_that_its_peer_was_stopped_is_not_to_blame(
+    followed: Callable[..., JobEnd],
+) -> None:
+    seconds = iter([0, 1])
+    peer = [answer(RUNS), answer(RUNS), answer(STOPPED)]
+    end = followed([answer({**WELL, "exit_code": 1})], peer=lambda: peer[next(seconds, 2)])
+    assert (end.verdict, end.lost) == ("lost", (1,))
+
+
+def test_the_code_is_that_of_the_rank_that_failed_first(followed: Callable[..., JobEnd]) -> None:
+    second = answer({**WELL, "exit_code": 1, "finished_at": "2026-01-01T00:00:02.5Z"})
+    first = answer({**WELL, "exit_code": 137, "finished_at": "2026-01-01T00:00:02.25Z"})
+    assert followed([second], peer=first).exit_code == followed([first], peer=second).exit_code == 137
 
 
 def test_a_laptop_that_slept_gives_its_nodes_all_of_their_time_to_answer(

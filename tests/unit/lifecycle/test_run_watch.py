@@ -1,4 +1,4 @@
-"""A move that was decided before the process was killed: what the next process makes of the job that it finds."""
+"""What was decided about a job before the process was killed: what the next process makes of the job that it finds."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from trainrig.lifecycle import job_control, run_watch
 from trainrig.lifecycle.job_control import JobEnd, NodeEnd
 from trainrig.lifecycle.last_save import Saved
 from trainrig.lifecycle.run_context import RunContext
+from trainrig.lifecycle.watch import Watched
 from trainrig.model.environment import Environment
 from trainrig.model.events import silent
 from trainrig.model.placement import CatalogStamp, Placement
-from trainrig.store.journal import AttemptState
+from trainrig.store.journal import AttemptState, Happening
 from trainrig.tools.ssh import Ssh
 
 
@@ -33,6 +34,37 @@ class NoSync:
         return False
 
 
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> RunContext:
+    """A run whose rig is up, and whose copies are not made."""
+    there = rigs.candidate(zone="us-east-1b")
+    stamp = CatalogStamp(digest="d", captured_at=None, age_hours=None, offers=2)
+    made = RunContext(
+        identity=rigs.identity(),
+        job=a_job(),
+        environment=Environment(name="test", clouds=()),
+        placement=Placement(job="hello", catalog=stamp, chosen=rigs.candidate(), fallbacks=(there,), rejections=()),
+        observe=silent,
+    )
+    monkeypatch.setattr(run_watch, "CheckpointSync", NoSync)
+    made.rig.create()
+    with made.opened() as context:
+        context.journal.intend(made.identity, details={})
+        attempt = context.journal.start_attempt(made.run_id, 1, rigs.candidate())
+        context.journal.update_attempt(attempt, AttemptState.UP, nodes=[rigs.node(host_key="ssh-ed25519 AAAA")])
+    return made
+
+
+def ends(monkeypatch: pytest.MonkeyPatch, verdict: Literal["failed", "succeeded"], code: int) -> None:
+    end = JobEnd(verdict=verdict, nodes=(NodeEnd(rank=0, exit_code=code),))
+    monkeypatch.setattr(job_control, "follow", lambda *_, **__: end)
+
+
+def happened(run: RunContext) -> list[Happening]:
+    with run.opened() as context:
+        return list(context.journal.happenings(run.run_id, ("moving", "stopping", "job_ended")))
+
+
 @pytest.mark.parametrize(
     ("code", "verdict", "kind", "to"),
     [(143, "failed", "moving", 1), (0, "succeeded", "done", None)],
@@ -40,40 +72,45 @@ class NoSync:
 )
 def test_a_job_that_was_to_move(
     monkeypatch: pytest.MonkeyPatch,
+    run: RunContext,
     code: int,
     verdict: Literal["failed", "succeeded"],
     kind: str,
     to: int | None,
 ) -> None:
-    there = rigs.candidate(zone="us-east-1b")
-    stamp = CatalogStamp(digest="d", captured_at=None, age_hours=None, offers=2)
-    run = RunContext(
-        identity=rigs.identity(),
-        job=a_job(),
-        environment=Environment(name="test", clouds=()),
-        placement=Placement(job="hello", catalog=stamp, chosen=rigs.candidate(), fallbacks=(there,), rejections=()),
-        observe=silent,
-    )
     asked: list[dict[str, Any]] = []
 
     def saved(_ssh: Ssh, _sync: object, **how: Any) -> Saved:
         asked.append(how)
         return Saved(something=True, seconds=1)
 
-    end = JobEnd(verdict=verdict, nodes=(NodeEnd(rank=0, exit_code=code),))
-    monkeypatch.setattr(run_watch, "CheckpointSync", NoSync)
     monkeypatch.setattr(run_watch, "save_and_stop", saved)
-    monkeypatch.setattr(job_control, "follow", lambda *_, **__: end)
-    run.rig.create()
+    ends(monkeypatch, verdict, code)
     with run.opened() as context:
-        context.journal.intend(run.identity, details={})
-        attempt = context.journal.start_attempt(run.run_id, 1, rigs.candidate())
-        context.journal.update_attempt(attempt, AttemptState.UP, nodes=[rigs.node(host_key="ssh-ed25519 AAAA")])
         context.journal.append(run.run_id, "moving", {"generation": 1, "to": 1, "reason": "half the price"})
     seen = run_watch.watch_job(run, 1)
     assert (seen["kind"], seen["to"]) == (kind, to)
     assert [how["noticed"] for how in asked] == [()]
-    with run.opened() as context:
-        happened = context.journal.happenings(run.run_id, ("moving", "job_ended"))
-    assert [h.kind for h in happened] == ["moving", "job_ended"]
-    assert happened[-1].data["kind"] == kind
+    assert [h.kind for h in happened(run)] == ["moving", "job_ended"]
+    assert happened(run)[-1].data["kind"] == kind
+
+
+def test_a_job_that_a_limit_has_stopped_did_not_fail(monkeypatch: pytest.MonkeyPatch, run: RunContext) -> None:
+    stopped: list[Ssh] = []
+    limit = Watched(kind="policy", limit="silence", reason="it said nothing for 1h")
+
+    def killed(ssh: Ssh, _observe: object) -> None:
+        stopped.append(ssh)
+        if len(stopped) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_watch, "watch", lambda *_, **__: limit)
+    monkeypatch.setattr(job_control, "stop", killed)
+    with pytest.raises(KeyboardInterrupt):
+        run_watch.watch_job(run, 1)
+    ends(monkeypatch, "failed", 143)
+    monkeypatch.setattr(run_watch, "watch", lambda *_, **__: Watched(kind="failed", exit_code=143))
+    seen = run_watch.watch_job(run, 1)
+    assert (seen["kind"], seen["limit"], seen["reason"], seen["collect"]) == ("policy", limit.limit, limit.reason, True)
+    assert [h.kind for h in happened(run)] == ["stopping", "job_ended"]
+    assert len(stopped) == 2

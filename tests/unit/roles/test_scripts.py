@@ -116,7 +116,18 @@ def test_a_job_that_died_of_memory_is_recorded_with_its_own_code(tmp_path: Path)
         "started_at": "2026-01-01T00:00:00Z",
         "finished_at": "2026-01-01T01:00:00Z",
         "service_result": "exit-code",
+        "stopped": False,
     }
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_a_job_that_its_node_stops_is_recorded_as_stopped(tmp_path: Path, runs: bool) -> None:
+    stop, end = (render("job", s).replace("/var/lib/trainrig/job", str(tmp_path)) for s in ("job-stop", "job-end"))
+    state = f'*Running*) echo {"true" if runs else "false"} ;; *ExitCode*) echo "143 false 2026-01-01T00:00:00Z x" ;;'
+    stubs = {"docker": f'case "$*" in {state} esac', "journalctl": "exit 0"}
+    run(tmp_path, stop, stubs)
+    run(tmp_path, "SERVICE_RESULT=success\n" + end, stubs)
+    assert yaml.safe_load((tmp_path / "exit.json").read_text())["stopped"] is runs
 
 
 def test_a_container_that_never_started_is_recorded_with_dockers_code(tmp_path: Path) -> None:

@@ -1,0 +1,58 @@
+"""The step that starts the job, taken again after its process was killed with the job running."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support import rigs
+from support.jobs import a_job
+from trainrig.lifecycle import collect, configure, deliver, host_keys, job_control, run_launch, verify
+from trainrig.lifecycle.run_context import RunContext
+from trainrig.model.environment import Environment
+from trainrig.model.events import silent
+from trainrig.model.job import ResourceOption
+from trainrig.model.placement import CatalogStamp, Placement
+from trainrig.store.journal import AttemptState
+from trainrig.tools.ssh import Ssh
+
+
+def test_a_job_that_runs_already_is_ended_before_its_files_are_laid(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stamp = CatalogStamp(digest="d", captured_at=None, age_hours=None, offers=1)
+    run = RunContext(
+        identity=rigs.identity(),
+        job=a_job(options=(ResourceOption(),), image="registry.example/team/train@sha256:" + "a" * 64),
+        environment=Environment(name="test", clouds=()),
+        placement=Placement(job="hello", catalog=stamp, chosen=rigs.candidate(), fallbacks=(), rejections=()),
+        observe=silent,
+    )
+    run.rig.create()
+    with run.opened() as context:
+        context.journal.intend(run.identity, details={})
+        attempt = context.journal.start_attempt(run.run_id, 2, rigs.candidate())
+        node = rigs.node(host_key="ssh-ed25519 AAAA")
+        context.journal.update_attempt(attempt, AttemptState.UP, nodes=[node])
+        ssh = Ssh(rig=run.rig.path, nodes=(node,))
+        (tmp_path / "staging" / "rank-0").mkdir(parents=True)
+        (tmp_path / "staging" / "rank-0" / "latest").write_text("step 20")
+        assert run.checkpoints.commit(tmp_path / "staging", run_id=run.run_id, generation=1, now=context.now())
+    done: list[str] = []
+
+    def noted(name: str) -> Callable[..., None]:
+        return lambda *_, **__: done.append(name)
+
+    monkeypatch.setattr(host_keys, "learn", lambda _context, attempt, **_: attempt)
+    monkeypatch.setattr(configure, "configure", lambda *_, **__: ssh)
+    monkeypatch.setattr(Ssh, "close", noted("close"))
+    monkeypatch.setattr(Ssh, "run", lambda _ssh, _node, words, **_: done.append(" ".join(words)))
+    monkeypatch.setattr(deliver, "deliver", noted("deliver"))
+    monkeypatch.setattr(verify, "accept", lambda *_, **__: [])
+    monkeypatch.setattr(verify, "require", lambda *_: None)
+    monkeypatch.setattr(collect, "restore_checkpoints", noted("restore"))
+    monkeypatch.setattr(job_control, "start", noted("start"))
+    assert run_launch.launch(run, 2) == {"kind": "launched"}
+    assert done == ["systemctl stop trainrig-job.service", "deliver", "restore", "start", "close"]
