@@ -109,6 +109,13 @@ def test_a_run_that_is_killed_while_it_moves_moves_once(site: crash.Site) -> Non
     assert {(a["zone"], a["generation"]) for a in others} == {("z-b", 2)}
 
 
+def test_a_run_that_loses_its_machine_before_its_outputs_are_fetched_recovers(site: crash.Site) -> None:
+    points = ["collect_results:before", "collect_results:inside", "collect_results:after", "release_rig:inside"]
+    document = go_on(site, LATE="1", KILL_AT=",".join(points))
+    assert killed() == points
+    check(site, document)
+
+
 def test_a_run_whose_new_place_is_full_comes_up_where_it_was(site: crash.Site) -> None:
     document = go_on(site, MOVE="1", FULL="z-b", KILL_AT="none")
     assert (document["end"], document["clean"], document["moves"], document["recoveries"]) == ("done", True, 1, 0)

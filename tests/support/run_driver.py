@@ -6,7 +6,8 @@ launching, watching and collecting keep their effects in the cloud's folder. The
 A point is before a step, inside it (of a Terraform step: in the middle of a call of the cloud), or after it, when all
 is done and DBOS does not know of it yet. Points that have killed are in the cloud's folder, so each kills one process.
 With FULL=ZONE nothing is slow, and nothing is to be had in that zone; with NOWHERE=N the first N machines that the
-second rig asks for are not to be had.
+second rig asks for are not to be had. With LATE the first machine is preempted once its job is done, and before it was
+collected from.
 """
 
 from __future__ import annotations
@@ -73,16 +74,21 @@ def watch_job(context: RunContext, generation: int) -> dict[str, Any]:
     """One of the first two machines is taken away by the cloud; with MOVE, the job moves to the other zone instead."""
     if generation == 1 and os.environ.get("MOVE"):
         return _moving(context)
-    if generation == 1:
-        for found in objects.everything():
-            if found["type"] == "stub_node" and found["rank"] == 0:
-                objects.delete(found["id"])
+    lost = generation == 1 and not os.environ.get("LATE")
+    if lost:
+        _preempted()
     kill_once(f"watch_job-{generation}:inside")
-    kind = "lost" if generation == 1 else "done"
+    kind = "lost" if lost else "done"
     with context.opened() as opened:
         data = {"generation": generation, "kind": kind, "exit_code": None, "reason": "", "checkpoints": 1}
         opened.journal.append(context.run_id, "job_ended", data)
     return {"kind": kind, "exit_code": None if kind == "lost" else 0, "limit": "", "reason": ""}
+
+
+def _preempted() -> None:
+    for found in objects.everything():
+        if found["type"] == "stub_node" and found["rank"] == 0:
+            objects.delete(found["id"])
 
 
 def _moving(context: RunContext) -> dict[str, Any]:
@@ -94,6 +100,12 @@ def _moving(context: RunContext) -> dict[str, Any]:
 
 
 def collect_results(context: RunContext) -> dict[str, Any]:
+    with context.opened() as opened:
+        generation = opened.journal.attempts(context.run_id)[-1].generation
+    if generation == 1 and os.environ.get("LATE"):
+        _preempted()
+        kill_once("collect_results:inside")
+        return {"kind": "uncollected", "reason": "the node does not answer", "outputs": {}, "metrics": {}}
     assert [o["type"] for o in objects.everything()].count("stub_node") == 2, "collected from machines that are there"
     kill_once("collect_results:inside")
     effect("collect", context.run_id)

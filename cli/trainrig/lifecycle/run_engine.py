@@ -27,7 +27,7 @@ from trainrig.errors import PreflightFailed, StateTooNew
 APPLICATION = "trainrig"
 DATABASE = "workflows.sqlite"
 # Raised when the steps or their order change, so that an old run is not played with new steps.
-WORKFLOW_VERSION = "3"
+WORKFLOW_VERSION = "4"
 ACTIVE = ("ENQUEUED", "PENDING")  # of a workflow that has not ended
 POLL_SECONDS = 0.2
 CONNECT_SECONDS = 10

@@ -26,12 +26,15 @@ def next_step(run: RunContext, generation: int, seen: Seen) -> dict[str, Any]:
     if seen["kind"] == "moving":
         return _move(run, generation, seen)
     with run.opened() as context:
+        if seen["kind"] == "uncollected" and not run_facts.gone(context, run.run_id):
+            return {"do": "end", "end": seen["end"]}
         if seen["kind"] == "setup_failed" and not seen["mendable"] and not run_facts.gone(context, run.run_id):
             return _end("refused", error=seen["error"])
         observation = {
             "done": Observation.JOB_DONE,
             "failed": Observation.JOB_FAILED,
             "lost": Observation.SILENT,
+            "uncollected": Observation.SILENT,
             "noticed": Observation.SAVED,
             "setup_failed": Observation.SETUP_FAILED,
         }[seen["kind"]]
@@ -42,6 +45,8 @@ def next_step(run: RunContext, generation: int, seen: Seen) -> dict[str, Any]:
             # A cloud that does not answer leaves the job's own word, or the silence, as the best evidence.
             alive = not gone if gone is not None else observation is Observation.JOB_FAILED
             action = decide(run_facts.asked(facts, alive=alive))
+            if isinstance(action, Stop) and seen["kind"] == "uncollected":
+                return {"do": "end", "end": seen["end"]}  # no limit has stopped it: the work is done
             if isinstance(action, Continue):
                 # Its cloud has it, and it answers nobody: hung, or cut off. It is ended before the next one comes up.
                 run.observe(Progress(phase="recover", message="a node lives, as its cloud says, and answers nobody"))

@@ -117,12 +117,17 @@ def _run(run_id: str) -> dict[str, Any]:
 def _lived(run_id: str) -> dict[str, Any]:
     generation, market, to, up = 1, None, None, False
     while True:
+        collected: dict[str, Any] = {}
         seen = {"kind": "up"} if up else _bring_up(run_id, generation, market, to)
         if seen["kind"] == "up":
             seen = _launch(run_id, generation)
         if seen["kind"] == "launched":
             seen = _watch(run_id, generation)
         action = _decide(run_id, generation, seen)
+        if action["do"] == "end" and action["end"].get("alive"):
+            collected = _collect(run_id)
+            if collected["kind"] == "uncollected" and action["end"]["kind"] == "done":
+                action = _decide(run_id, generation, {"kind": "uncollected", "end": action["end"]})
         if action["do"] == "end":
             break
         if action["do"] == "replace":
@@ -134,7 +139,6 @@ def _lived(run_id: str) -> dict[str, Any]:
             market, to = action["market"], action["to"]
         up = action["do"] == "restart"  # the nodes are fine, and the job is started on them again
         generation += 1
-    collected = _collect(run_id) if action["end"].get("alive") else {}
     return {"end": action["end"], "collected": collected, "destroyed": _tear_down(run_id), "generation": generation}
 
 

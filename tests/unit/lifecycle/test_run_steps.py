@@ -1,4 +1,4 @@
-"""Steps of a run that was destroyed while nobody carried it out."""
+"""Steps of a run that was destroyed while nobody carried it out, or whose outputs went with their node."""
 
 from __future__ import annotations
 
@@ -10,32 +10,54 @@ import pytest
 
 from support import rigs
 from support.jobs import a_job
-from trainrig.lifecycle import run_launch, run_next, run_watch
+from trainrig.lifecycle import run_facts, run_launch, run_next, run_watch
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.environment import Environment
 from trainrig.model.events import silent
+from trainrig.model.job import Recovery
 from trainrig.model.placement import CatalogStamp, Placement
 from trainrig.model.rig import RigState
 from trainrig.store.journal import Journal
 
 
-@pytest.mark.parametrize("step", [run_launch.launch, run_watch.watch_job])
-def test_a_run_whose_rig_was_destroyed_ends_as_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: Callable[[RunContext, int], dict[str, Any]]
-) -> None:
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunContext:
     monkeypatch.setenv("TRAINRIG_HOME", str(tmp_path))
     stamp = CatalogStamp(digest="d", captured_at=None, age_hours=None, offers=1)
-    run = RunContext(
+    made = RunContext(
         identity=rigs.identity(),
-        job=a_job(),
+        job=a_job(recovery=Recovery(max_recoveries=1)),
         environment=Environment(name="test", clouds=()),
         placement=Placement(job="hello", catalog=stamp, chosen=rigs.candidate(), fallbacks=(), rejections=()),
         observe=silent,
     )
     journal = Journal(tmp_path)
-    journal.intend(run.identity, details={})
-    journal.set_state(run.run_id, RigState.DESTROYED, clean=True)
+    journal.intend(made.identity, details={})
     journal.close()
+    return made
+
+
+@pytest.mark.parametrize("step", [run_launch.launch, run_watch.watch_job])
+def test_a_run_whose_rig_was_destroyed_ends_as_stopped(
+    run: RunContext, step: Callable[[RunContext, int], dict[str, Any]]
+) -> None:
+    with run.opened() as context:
+        context.journal.set_state(run.run_id, RigState.DESTROYED, clean=True)
     seen = step(run, 1)
     assert seen["kind"] == "interrupted"
     assert run_next.next_step(run, 1, seen)["end"] == {"kind": "cancelled", "alive": False}
+
+
+@pytest.mark.parametrize(
+    ("generation", "gone", "do"),
+    [(1, True, "replace"), (1, False, "end"), (1, None, "end"), (2, True, "end")],
+    ids=["the node is gone", "it lives", "its cloud does not say", "a limit is reached"],
+)
+def test_outputs_that_went_with_their_node_are_made_again(
+    run: RunContext, monkeypatch: pytest.MonkeyPatch, generation: int, gone: bool | None, do: str
+) -> None:
+    monkeypatch.setattr(run_facts, "gone", lambda *_: gone)
+    end = {"kind": "done", "alive": True}
+    action = run_next.next_step(run, generation, {"kind": "uncollected", "end": end})
+    assert action["do"] == do
+    assert action.get("end", end) == end
