@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunContext:
     monkeypatch.setenv("TRAINRIG_HOME", str(tmp_path))
     stamp = CatalogStamp(digest="d", captured_at=None, age_hours=None, offers=1)
     made = RunContext(
-        identity=rigs.identity(),
+        identity=rigs.identity(expires_at=datetime(2100, 1, 1, tzinfo=UTC)),
         job=a_job(recovery=Recovery(max_recoveries=1)),
         environment=Environment(name="test", clouds=()),
         placement=Placement(job="hello", catalog=stamp, chosen=rigs.candidate(), fallbacks=(), rejections=()),
