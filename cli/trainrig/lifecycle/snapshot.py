@@ -19,16 +19,22 @@ from trainrig.tools.ssh import Ssh
 SNAPSHOT = launches.NODE_DIR / "checkpoints.snapshot"
 TRIES = 10
 SOURCE = launches.NODE_DIR / "checkpoints"
-# `names`: which files there are, not how far those are that grow. `stamps`: whether one was written in place.
+# `names`: which files there are, not how far those are that grow. `stamps`: whether one was written in place. `small`:
+# the same of those that are copied rather than linked: pointers and logs, which many jobs write in place.
+_SMALL = "-type f -size -129"  # blocks of 512 bytes
 _LOOKS = (
     'names() { (cd "$1" && find . -type l -printf "%P %l\\n" -o -type f -printf "%i %P\\n" | sort | cksum); }; '
     'stamps() { (cd "$1" && find . -type f -printf "%i %T@ %s\\n" | sort | cksum); }; '
+    f'small() {{ (cd "$1" && find . {_SMALL} -printf "%i %T@ %s %P\\n" | sort | cksum); }}; '
+    f'copy() {{ (cd "$1" && find . {_SMALL} -print0 | tar --format=posix --null --no-recursion -T - -cf -) | '
+    'tar -xf - -C "$2" --unlink-first; }; '
 )
 # Links are of the moment when they are made: what is linked and still there by the same names was there in between.
 _TAKE = (
     f"{_LOOKS}for try in $(seq {TRIES}); do "
-    'rm -rf "$2"; cp -al "$1" "$2" || continue; was=$(stamps "$2"); is=$(names "$2"); '
-    '[ "$is" = "$(names "$1")" ] && echo "$is" && echo "$was" && exit; '
+    'rm -rf "$2"; cp -al "$1" "$2" || continue; is=$(names "$2"); few=$(small "$2"); '
+    'copy "$1" "$2"; was=$(stamps "$2"); '
+    '[ "$is" = "$(names "$1")" ] && [ "$few" = "$(small "$1")" ] && echo "$is" && echo "$was" && exit; '
     'done; echo "the job replaces its files faster than they are linked" >&2; exit 1'
 )
 

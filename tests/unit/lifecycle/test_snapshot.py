@@ -80,18 +80,33 @@ def test_a_link_is_never_of_a_later_moment_than_what_it_points_at(nodes: Nodes, 
     assert taken(nodes, 0) == {"last": "step-2", "step-2/model": "two\n"}
 
 
-def test_a_pointer_that_is_written_in_place_is_of_no_later_moment_either(nodes: Nodes) -> None:
+def test_what_is_written_in_place_is_of_no_later_moment_either(nodes: Nodes) -> None:
     nodes.save(0, 1)
-    pointer = nodes.folder(0) / "checkpoints" / "latest.txt"
+    held = nodes.folder(0) / "checkpoints"
+    pointer, large = held / "latest.txt", held / "large.bin"
     pointer.write_text("step-1")
+    os.utime(pointer, ns=(5, 1_700_000_000_123_456_789))
+    large.write_bytes(bytes(100_000))
     ssh = nodes.ssh(1)
     stamps = snapshot.take(ssh)
-    snapshot.require_unchanged(ssh, ssh.nodes[0], stamps[0])
     nodes.save(0, 2)  # beside what was taken
-    snapshot.require_unchanged(ssh, ssh.nodes[0], stamps[0])
     pointer.write_text("step-2")
+    snapshot.require_unchanged(ssh, ssh.nodes[0], stamps[0])
+    copied = nodes.folder(0) / "checkpoints.snapshot" / "latest.txt"
+    assert (copied.read_text(), copied.stat().st_mtime_ns) == ("step-1", 1_700_000_000_123_456_789)
+    large.write_bytes(bytes(100_000))  # too large to be copied, and the link is to what is there now
     with pytest.raises(CommandFailed, match="wrote into a file"):
         snapshot.require_unchanged(ssh, ssh.nodes[0], stamps[0])
+
+
+def test_files_that_are_all_large_and_none_at_all_are_taken_too(nodes: Nodes) -> None:
+    held = nodes.folder(0) / "checkpoints"
+    held.mkdir(parents=True)
+    snapshot.take(nodes.ssh(1))
+    (held / "large.bin").write_bytes(bytes(100_000))
+    snapshot.take(nodes.ssh(1))
+    taken_at = nodes.folder(0) / "checkpoints.snapshot" / "large.bin"
+    assert taken_at.stat().st_ino == (held / "large.bin").stat().st_ino
 
 
 def test_the_shards_of_all_nodes_are_of_one_step(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
