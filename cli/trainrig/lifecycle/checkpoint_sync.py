@@ -115,9 +115,9 @@ class CheckpointSync:
             return None
         manifest = self._store.commit(self._staging, run_id=self._run_id, generation=self._generation, now=utc_now())
         if manifest is not None:
-            self._store.prune(self._keep)
-            self._note(manifest.id)
             self.committed += 1
+            self._note(manifest.id)
+            self._store.prune(self._keep)  # last: it may fail, and the checkpoint is safe all the same
         return manifest
 
     def _note(self, identity: CheckpointId) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
@@ -41,7 +41,7 @@ def facts(
         recoveries=generation - 1 - (moves := moves_of(happened, generation)),
         recoveries_without_progress=_without_progress(happened),
         setup_failures=_setup_failures(happened, observation),
-        job_failures=sum(h.kind == "job_ended" and h.data.get("kind") == "failed" for h in happened),
+        job_failures=sum(h.data["kind"] == "failed" for h in _ends(happened)),
         spent_usd=ledger.cost(context.journal, run.run_id, context.now()),
         work_hours=hours,
         work_left_hours=done.left_hours,
@@ -77,6 +77,11 @@ def moving(context: Context, run_id: str, generation: int) -> Happening | None:
 def stopping(context: Context, run_id: str, generation: int) -> Happening | None:
     """The decision that the job of this generation is stopped by a limit or a guard, if it was taken."""
     return _decision(context, run_id, STOPPING, generation)
+
+
+def saves(context: Context, run_id: str, generation: int) -> int:
+    """How many checkpoints of that generation are safe, whichever process has committed them."""
+    return sum(_is(h, "checkpoint", generation) for h in context.journal.happenings(run_id, ("checkpoint",)))
 
 
 def _decision(context: Context, run_id: str, kind: str, generation: int) -> Happening | None:
@@ -148,8 +153,8 @@ def _without_progress(happened: tuple[Happening, ...]) -> int:
     """Ends of the job in a row, the last included, that no committed checkpoint came before. That of a job that moved
     is none."""
     count = 0
-    for h in reversed(happened):
-        if h.kind == "job_ended" and h.data.get("kind") != MOVING:
+    for h in reversed(_ends(happened)):
+        if h.data["kind"] != MOVING:
             if h.data["checkpoints"]:
                 break
             count += 1
@@ -160,12 +165,18 @@ def _setup_failures(happened: tuple[Happening, ...], observation: Observation) -
     """Rigs in a row, this one included, that never started the job."""
     if observation is not Observation.SETUP_FAILED:
         return 0
-    count = 1
+    lost: set[int] = set()
     for h in reversed(happened):
         if h.kind == "job_started":
             break
-        count += h.kind == "recovery"
-    return count
+        if h.kind == "recovery":
+            lost.add(h.data["generation"])
+    return 1 + len(lost)
+
+
+def _ends(happened: Iterable[Happening]) -> list[Happening]:
+    """The end of the job in each generation. A step that is taken again after a crash says it once more."""
+    return list({h.data["generation"]: h for h in happened if h.kind == "job_ended"}.values())
 
 
 def _is(h: Happening, kind: str, generation: int) -> bool:

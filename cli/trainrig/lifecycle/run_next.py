@@ -12,6 +12,7 @@ from trainrig.model.events import Progress
 from trainrig.recovery.decide import decide, market_for
 from trainrig.recovery.facts import AskCloud, Continue, Fail, Finish, Observation, Replace, RestartJob, Stop
 
+ALIVE = "a node lives, as its cloud says, and answers nobody or has stopped its job"
 Seen = Mapping[str, Any]
 
 
@@ -48,8 +49,8 @@ def next_step(run: RunContext, generation: int, seen: Seen) -> dict[str, Any]:
             if isinstance(action, Stop) and seen["kind"] == "uncollected":
                 return {"do": "end", "end": seen["end"]}  # no limit has stopped it: the work is done
             if isinstance(action, Continue):
-                # Its cloud has it, and it answers nobody: hung, or cut off. It is ended before the next one comes up.
-                run.observe(Progress(phase="recover", message="a node lives, as its cloud says, and answers nobody"))
+                # Hung, cut off, booted again, or told to stop. It is ended before the next one comes up.
+                run.observe(Progress(phase="recover", message=ALIVE))
                 action = decide(run_facts.asked(facts, alive=False))
         again = isinstance(action, Replace | RestartJob)
         run.observe(Progress(phase="recover" if again else "run", message=_said(action)))

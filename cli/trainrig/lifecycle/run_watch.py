@@ -123,7 +123,8 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
                 "kind": seen.kind,
                 "exit_code": seen.exit_code,
                 "reason": seen.reason,
-                "checkpoints": sync.committed,
+                # One whose times the node could not tell any more is not noted.
+                "checkpoints": max(sync.committed, run_facts.saves(context, run.run_id, generation)),
             },
         )
     return {

@@ -130,3 +130,20 @@ def test_a_job_that_writes_nothing_costs_one_round_and_what_it_writes_then_is_co
         rounds.get(timeout=10)
     sync.stop()
     assert rounds.empty()
+
+
+def test_a_checkpoint_counts_although_older_ones_could_not_be_deleted(
+    monkeypatch: pytest.MonkeyPatch, sync: CheckpointSync, tmp_path: Path
+) -> None:
+    def refused(_store: CheckpointDir, _keep: int) -> None:
+        raise AWAY
+
+    monkeypatch.setattr(sync, "_store", CheckpointDir(tmp_path / "store"))
+    monkeypatch.setattr(CheckpointDir, "prune", refused)
+    monkeypatch.setattr(collect, "save_times", lambda _ssh, _since: (7.0, None))
+    monkeypatch.setattr(collect, "collect_checkpoints", lambda *_: 1)
+    (tmp_path / "staging" / "rank-0").mkdir(parents=True)
+    (tmp_path / "staging" / "rank-0" / "weights").write_bytes(b"w")
+    with pytest.raises(StoreFailed):
+        sync.commit_now()
+    assert (sync.committed, [str(save.id) for save in sync.saves]) == (1, ["000001-000001"])

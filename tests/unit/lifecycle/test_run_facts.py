@@ -47,22 +47,31 @@ def context(run: RunContext) -> Iterator[Context]:
         yield found
 
 
-def ended(context: Context, run: RunContext, checkpoints: int) -> None:
-    context.journal.append(run.run_id, "job_ended", {"kind": "lost", "checkpoints": checkpoints})
+def ended(context: Context, run: RunContext, checkpoints: int, generation: int = 1, kind: str = "lost") -> None:
+    data = {"generation": generation, "kind": kind, "checkpoints": checkpoints}
+    context.journal.append(run.run_id, "job_ended", data)
 
 
 def test_recoveries_without_progress_are_counted_back_to_the_last_progress(context: Context, run: RunContext) -> None:
-    for checkpoints in (0, 2, 0, 0):
-        ended(context, run, checkpoints)
+    for generation, checkpoints in enumerate((0, 2, 0, 0), 1):
+        ended(context, run, checkpoints, generation)
     facts = run_facts.facts(context, run, 5, Observation.SILENT)
     assert (facts.recoveries, facts.recoveries_without_progress) == (4, 2)
 
 
 def test_setup_failures_are_counted_back_to_the_last_job_that_started(context: Context, run: RunContext) -> None:
-    for kind in ("recovery", "job_started", "recovery", "recovery"):
-        context.journal.append(run.run_id, kind, {})
+    for generation, kind in enumerate(("recovery", "job_started", "recovery", "recovery"), 1):
+        context.journal.append(run.run_id, kind, {"generation": generation})
     assert run_facts.facts(context, run, 4, Observation.SETUP_FAILED).setup_failures == 3
     assert run_facts.facts(context, run, 4, Observation.HEALTHY).setup_failures == 0
+
+
+def test_a_step_that_was_taken_twice_counts_once(context: Context, run: RunContext) -> None:
+    for _ in range(2):
+        ended(context, run, 0, kind="failed")
+        context.journal.append(run.run_id, "recovery", {"generation": 1})
+    facts = run_facts.facts(context, run, 1, Observation.SETUP_FAILED)
+    assert (facts.job_failures, facts.recoveries_without_progress, facts.setup_failures) == (1, 1, 2)
 
 
 def test_limits_come_from_the_job_and_else_from_the_environment(context: Context, run: RunContext) -> None:

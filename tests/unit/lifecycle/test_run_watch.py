@@ -114,3 +114,14 @@ def test_a_job_that_a_limit_has_stopped_did_not_fail(monkeypatch: pytest.MonkeyP
     assert (seen["kind"], seen["limit"], seen["reason"], seen["collect"]) == ("policy", limit.limit, limit.reason, True)
     assert [h.kind for h in happened(run)] == ["stopping", "job_ended"]
     assert len(stopped) == 2
+
+
+def test_checkpoints_of_a_process_that_was_killed_are_progress(
+    monkeypatch: pytest.MonkeyPatch, run: RunContext
+) -> None:
+    with run.opened() as context:
+        for number in range(3):
+            context.journal.append(run.run_id, "checkpoint", {"generation": 1, "id": f"000001-00000{number}"})
+    monkeypatch.setattr(run_watch, "watch", lambda *_, **__: Watched(kind="lost"))
+    run_watch.watch_job(run, 1)
+    assert happened(run)[-1].data["checkpoints"] == 3
