@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ from trainrig.model.offer import Market
 from trainrig.model.placement import Candidate
 from trainrig.model.rig import RigState
 from trainrig.store import cooldowns, ledger
-from trainrig.store.journal import AttemptState
+from trainrig.store.journal import Attempt, AttemptState, Journal
 from trainrig.tools.terraform import Terraform
 from trainrig.tools.terraform_plan import TerraformPlan
 
@@ -277,3 +278,33 @@ def test_a_reservation_is_bought_on_demand(context: Context) -> None:
 
     apply(context, replace(reserved, make_root=as_bought))
     assert len(objects.everything()) == 3
+
+
+def test_a_refusal_is_not_the_end_of_a_run(context: Context) -> None:
+    """Its name is not given away while it waits for machines, and whoever goes on with it finds it unended."""
+    objects.order({"op": "create", "type": "stub_node", "error": "InsufficientCapacity"})
+    with pytest.raises(NoCapacity):
+        apply(context, order(), of_run=True)
+    rig = context.journal.rig(RUN)
+    assert (rig.state, rig.clean) == (RigState.RECOVERING, False)
+    assert objects.everything() == []
+
+
+def test_a_kill_right_after_a_failed_attempt_is_gone_leaves_no_bill_open(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    objects.order({"op": "create", "type": "stub_node", "rank": 1, "error": "InsufficientCapacity", "times": 1})
+    update = Journal.update_attempt
+
+    def killed(journal: Journal, attempt: Attempt, state: AttemptState, **more: Any) -> Attempt:
+        found = update(journal, attempt, state, **more)
+        if state is AttemptState.GONE:
+            raise KeyboardInterrupt
+        return found
+
+    with monkeypatch.context() as first:
+        first.setattr(Journal, "update_attempt", killed)
+        with pytest.raises(KeyboardInterrupt):
+            apply(context, order())
+    assert apply(context, order()).attempt.number == 2
+    assert [c.ended_at is None for c in ledger.charges(context.journal, RUN)] == [False, True]

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 
 from support import crash
 from support.cheap_steps import effects
+from support.cli import Ran
 from support.run_driver import killed
 from support.stub_cloud import objects
 from trainrig.errors import Interrupted, StoppedByPolicy
@@ -114,6 +116,18 @@ def test_a_run_that_loses_its_machine_before_its_outputs_are_fetched_recovers(si
     document = go_on(site, LATE="1", KILL_AT=",".join(points))
     assert killed() == points
     check(site, document)
+
+
+def test_a_run_that_was_destroyed_brings_nothing_up_any_more(site: crash.Site, cli: Callable[..., Ran]) -> None:
+    """It was killed when it was about to replace its rig."""
+    assert drive(site, "begin", KILL_AT="release_rig:before").returncode == -signal.SIGKILL
+    assert cli("destroy", "killed").code == 0
+    ended = drive(site, "resume", KILL_AT="none")
+    assert ended.returncode == Interrupted.exit_code, ended.stdout + ended.stderr
+    document = json.loads(ended.stdout.splitlines()[-1])
+    assert (document["end"], document["clean"]) == ("cancelled", True)
+    assert {a["generation"] for a in document["attempts"]} == {1}
+    assert objects.everything() == []
 
 
 def test_a_run_whose_new_place_is_full_comes_up_where_it_was(site: crash.Site) -> None:

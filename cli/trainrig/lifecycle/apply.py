@@ -73,9 +73,9 @@ def _with_headroom(offer: Offer) -> Decimal:
     return price * SPOT_HEADROOM if offer.market is Market.SPOT else price
 
 
-def apply(context: Context, order: Order) -> Up:
+def apply(context: Context, order: Order, *, of_run: bool = False) -> Up:
     """A rig that is up already, by this very order, is returned as it is; one that a crash left half-way is rolled back
-    and tried again.
+    and tried again. `of_run`: a failure is not the end of the rig, whose name stays taken: its run says what follows.
 
     Raises:
         NoCapacity: every candidate refused; nothing is left.
@@ -96,7 +96,8 @@ def apply(context: Context, order: Order) -> Up:
             up = _try_all(context, rig, order)
         except RigError as error:
             clean = not isinstance(error, (Interrupted, DestroyIncomplete)) and _nothing_left(context, rig)
-            context.journal.set_state(rig.run_id, RigState.FAILED, clean=clean, reason=error.message)
+            state = RigState.RECOVERING if of_run else RigState.FAILED
+            context.journal.set_state(rig.run_id, state, clean=clean and not of_run, reason=error.message)
             raise
         context.journal.set_state(rig.run_id, RigState.CONFIGURING)
         return up

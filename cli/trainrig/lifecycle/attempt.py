@@ -140,7 +140,7 @@ def roll_back(context: Context, rig: Rig, attempt: Attempt, failed: Failure) -> 
     torn, reaped = remove(context, rig, attempt)
     clean = not (reaped.refused or torn.remaining)
     state = AttemptState.GONE if clean and not reaped.doubts else AttemptState.UNSURE
-    attempt = journal.update_attempt(attempt, state)
-    if clean:
+    if clean:  # before it is called gone: what is gone, nobody ends a second time
         ledger.end(journal, attempt, context.now())
+    attempt = journal.update_attempt(attempt, state)
     return Failed(attempt=attempt, failure=failed, clean=clean)

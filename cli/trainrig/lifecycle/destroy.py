@@ -62,6 +62,8 @@ def destroy(context: Context, rig: Rig, *, wait_seconds: float = 0) -> Proof:
     with interrupt.handled(), locks.hold(directory.path, "destroy", wait_seconds=wait_seconds):
         was_clean = rig.clean
         if not was_clean:
+            if rig.details.get("verb") == "run":  # whoever goes on with it ends it, and brings nothing up any more
+                context.journal.update_details(rig.run_id, cancel=True)
             context.journal.set_state(rig.run_id, RigState.DESTROYING)
         proof = prove_gone(context, rig)
         if proof.clean or not was_clean:
@@ -88,8 +90,8 @@ def prove_gone(context: Context, rig: Rig) -> Proof:
     proof = _proof(context, rig.name, rig.run_id, torn, reaped)
     for attempt in attempts:
         if proof.clean:
-            context.journal.update_attempt(attempt, AttemptState.GONE)
             ledger.end(context.journal, attempt, context.now())
+            context.journal.update_attempt(attempt, AttemptState.GONE)
         elif attempt.state.may_bill:
             context.journal.update_attempt(attempt, AttemptState.UNSURE)
     return proof

@@ -21,7 +21,7 @@ from trainrig.store.journal import Attempt, AttemptState, Happening
 
 # The line of the journal that is written before a job is stopped in order to move, and how its end is called then.
 MOVING: Final = "moving"
-# The same before a limit or a guard stops a job.
+# The same before a limit, a guard or a person stops a job.
 STOPPING: Final = "stopping"
 
 
@@ -40,7 +40,7 @@ def facts(
         silent_seconds=60 if observation is Observation.SILENT else 0,
         recoveries=generation - 1 - (moves := moves_of(happened, generation)),
         recoveries_without_progress=_without_progress(happened),
-        setup_failures=_setup_failures(happened, observation),
+        setup_failures=_setup_failures(happened, observation, generation),
         job_failures=sum(h.data["kind"] == "failed" for h in _ends(happened)),
         spent_usd=ledger.cost(context.journal, run.run_id, context.now()),
         work_hours=hours,
@@ -75,8 +75,18 @@ def moving(context: Context, run_id: str, generation: int) -> Happening | None:
 
 
 def stopping(context: Context, run_id: str, generation: int) -> Happening | None:
-    """The decision that the job of this generation is stopped by a limit or a guard, if it was taken."""
+    """The decision that the job of this generation is stopped by a limit, a guard or a person, if it was taken."""
     return _decision(context, run_id, STOPPING, generation)
+
+
+def started(context: Context, run_id: str, generation: int) -> bool:
+    """Whether the job of this generation was started, perhaps by a process that was killed right after."""
+    return _decision(context, run_id, "job_started", generation) is not None
+
+
+def ended(context: Context, run_id: str, generation: int) -> Happening | None:
+    """How the job of this generation ended, if that was seen, perhaps by a process that was killed right after."""
+    return _decision(context, run_id, "job_ended", generation)
 
 
 def saves(context: Context, run_id: str, generation: int) -> int:
@@ -161,17 +171,18 @@ def _without_progress(happened: tuple[Happening, ...]) -> int:
     return count
 
 
-def _setup_failures(happened: tuple[Happening, ...], observation: Observation) -> int:
-    """Rigs in a row, this one included, that never started the job."""
+def _setup_failures(happened: tuple[Happening, ...], observation: Observation, generation: int) -> int:
+    """Rigs in a row, this one included, that never started the job. That it is replaced may have been written down
+    already, by a process that was killed right after."""
     if observation is not Observation.SETUP_FAILED:
         return 0
-    lost: set[int] = set()
+    failed = {generation}
     for h in reversed(happened):
         if h.kind == "job_started":
             break
         if h.kind == "recovery":
-            lost.add(h.data["generation"])
-    return 1 + len(lost)
+            failed.add(h.data["generation"])
+    return len(failed)
 
 
 def _ends(happened: Iterable[Happening]) -> list[Happening]:

@@ -46,6 +46,8 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
         if run.stop.is_set() or context.journal.rig(run.run_id).clean:
             return {"kind": "interrupted"}
         attempt = run_facts.living(context, run.run_id)
+        if run_facts.started(context, run.run_id, generation):
+            return _launched(context, run, attempt, generation)
         context.journal.set_state(run.run_id, RigState.CONFIGURING)
         try:
             _of_store(run, lambda: run.checkpoints.fence(generation))
@@ -100,9 +102,13 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
                 "work_hours": None if work is None else str(work),
             },
         )
-        context.journal.set_state(run.run_id, RigState.RUNNING)
-        again = "recovered" if generation > 1 else "started"
-        notify.tell(context, run, again, f"the job runs on {len(attempt.node_list)} nodes", generation=generation)
+        return _launched(context, run, attempt, generation)
+
+
+def _launched(context: Context, run: RunContext, attempt: Attempt, generation: int) -> dict[str, Any]:
+    context.journal.set_state(run.run_id, RigState.RUNNING)
+    again = "recovered" if generation > 1 else "started"
+    notify.tell(context, run, again, f"the job runs on {len(attempt.node_list)} nodes", generation=generation)
     return {"kind": "launched"}
 
 

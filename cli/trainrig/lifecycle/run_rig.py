@@ -68,6 +68,7 @@ def _try_places(
                 rig=run.rig,
                 generation=generation,
             ),
+            of_run=True,
         )
     except errors.Interrupted:
         return {"kind": "interrupted"}
@@ -89,7 +90,10 @@ def release_rig(run: RunContext) -> dict[str, Any]:
 def collect_results(run: RunContext) -> dict[str, Any]:
     """Fetches and checks the outputs while the nodes are there."""
     with run.opened() as context:
-        attempt = run_facts.living(context, run.run_id)
+        try:
+            attempt = run_facts.living(context, run.run_id)
+        except errors.RigUnknown as error:  # destroyed while nobody was at it
+            return {"kind": "uncollected", "reason": error.message, "outputs": {}, "metrics": {}}
         context.journal.set_state(run.run_id, RigState.COLLECTING)
         ssh = ssh_tool.connect(run.rig.path, attempt.node_list)
         try:

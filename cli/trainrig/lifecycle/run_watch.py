@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +35,8 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
     """Follows the job to its end: `done`, `failed`, `noticed`, `lost`, `policy`, `cancelled`, `interrupted`; or until
     it is stopped in order to move: `moving`."""
     with run.opened() as context:
+        if ended := run_facts.ended(context, run.run_id, generation):
+            return _result(ended.data)
         if context.journal.rig(run.run_id).clean:  # destroyed while nobody was at it
             return {"kind": "interrupted"}
         attempt = run_facts.living(context, run.run_id)
@@ -87,7 +90,8 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
             if decided is not None:
                 seen = Watched(kind="moving", reason=decided.data["reason"], to=decided.data["to"])
             elif stopping is not None:
-                seen = Watched(kind="policy", limit=stopping.data["limit"], reason=stopping.data["reason"])
+                why = stopping.data
+                seen = Watched(kind=why.get("kind", "policy"), limit=why["limit"], reason=why["reason"])
             else:
                 seen = watch(ssh, sync, log, hooks, cursors=log.cursors, guards=run.job.guards)
             if seen.kind == "noticed":
@@ -103,8 +107,8 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
                     seen = Watched(kind="done", exit_code=0)
             sync.stop()
             if seen.kind in {"policy", "cancelled"} and seen.collect:
-                if seen.kind == "policy" and stopping is None:
-                    line = {"generation": generation, "limit": seen.limit, "reason": seen.reason}
+                if stopping is None:
+                    line = {"generation": generation, "kind": seen.kind, "limit": seen.limit, "reason": seen.reason}
                     context.journal.append(run.run_id, run_facts.STOPPING, line)
                 job_control.stop(ssh, run.observe)
                 _last_words(ssh, log)
@@ -115,26 +119,26 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
             _note_saves(context, run, generation, sync)
             log.close()
             ssh.close()
-        context.journal.append(
-            run.run_id,
-            "job_ended",
-            {
-                "generation": generation,
-                "kind": seen.kind,
-                "exit_code": seen.exit_code,
-                "reason": seen.reason,
-                # One whose times the node could not tell any more is not noted.
-                "checkpoints": max(sync.committed, run_facts.saves(context, run.run_id, generation)),
-            },
-        )
-    return {
-        "kind": seen.kind,
-        "exit_code": seen.exit_code,
-        "limit": seen.limit,
-        "reason": seen.reason,
-        "collect": seen.collect,
-        "to": seen.to,
-    }
+        last = {
+            "generation": generation,
+            "kind": seen.kind,
+            "exit_code": seen.exit_code,
+            "limit": seen.limit,
+            "reason": seen.reason,
+            "collect": seen.collect,
+            "to": seen.to,
+            # One whose times the node could not tell any more is not noted.
+            "checkpoints": max(sync.committed, run_facts.saves(context, run.run_id, generation)),
+        }
+        context.journal.append(run.run_id, "job_ended", last)
+    return _result(last)
+
+
+def _result(last: Mapping[str, Any]) -> dict[str, Any]:
+    """What the step returns, from the last line about a job, which is believed when its process was killed right
+    after: its nodes may be gone by now."""
+    known = {"limit": "", "collect": True, "to": None, **last}  # older lines have none of these
+    return {k: known[k] for k in ("kind", "exit_code", "limit", "reason", "collect", "to")}
 
 
 def _sync(run: RunContext, ssh: Ssh, generation: int) -> CheckpointSync:

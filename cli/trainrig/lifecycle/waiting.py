@@ -13,7 +13,6 @@ from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.events import Progress
 from trainrig.model.offer import Market
-from trainrig.model.rig import RigState
 from trainrig.recovery.decide import decide
 from trainrig.recovery.facts import Observation, Stop, Wait
 
@@ -38,7 +37,6 @@ def until_up(
     reached; `interrupted`: somebody ended the run."""
     pause = FIRST_SECONDS
     while passes(seen):
-        context.journal.set_state(run.run_id, RigState.RECOVERING)  # the apply has said that it failed
         words = seen["error"]["message"].splitlines()[0]
         run.observe(Progress(phase="recover", message=f"{words}; tried again in {pause:.0f} s"))
         until = time.monotonic() + pause

@@ -62,7 +62,8 @@ def test_recoveries_without_progress_are_counted_back_to_the_last_progress(conte
 def test_setup_failures_are_counted_back_to_the_last_job_that_started(context: Context, run: RunContext) -> None:
     for generation, kind in enumerate(("recovery", "job_started", "recovery", "recovery"), 1):
         context.journal.append(run.run_id, kind, {"generation": generation})
-    assert run_facts.facts(context, run, 4, Observation.SETUP_FAILED).setup_failures == 3
+    assert run_facts.facts(context, run, 5, Observation.SETUP_FAILED).setup_failures == 3
+    assert run_facts.facts(context, run, 4, Observation.SETUP_FAILED).setup_failures == 2  # asked again after a crash
     assert run_facts.facts(context, run, 4, Observation.HEALTHY).setup_failures == 0
 
 
@@ -70,7 +71,7 @@ def test_a_step_that_was_taken_twice_counts_once(context: Context, run: RunConte
     for _ in range(2):
         ended(context, run, 0, kind="failed")
         context.journal.append(run.run_id, "recovery", {"generation": 1})
-    facts = run_facts.facts(context, run, 1, Observation.SETUP_FAILED)
+    facts = run_facts.facts(context, run, 2, Observation.SETUP_FAILED)
     assert (facts.job_failures, facts.recoveries_without_progress, facts.setup_failures) == (1, 1, 2)
 
 

@@ -1,8 +1,9 @@
-"""Steps of a run that was destroyed while nobody carried it out, or whose outputs went with their node."""
+"""Steps of a run whose process was killed: what they find done is done, and what they find gone is gone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,39 +12,41 @@ import pytest
 
 from support import rigs
 from support.jobs import a_job
-from trainrig.lifecycle import run_facts, run_launch, run_next, run_watch
+from trainrig.lifecycle import run_facts, run_launch, run_next, run_rig, run_watch
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.environment import Environment
 from trainrig.model.events import silent
 from trainrig.model.job import Recovery
 from trainrig.model.placement import CatalogStamp, Placement
 from trainrig.model.rig import RigState
-from trainrig.store.journal import Journal
+from trainrig.store.journal import AttemptState, Journal
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunContext:
     monkeypatch.setenv("TRAINRIG_HOME", str(tmp_path))
     stamp = CatalogStamp(digest="d", captured_at=None, age_hours=None, offers=1)
-    made = RunContext(
+    return RunContext(
         identity=rigs.identity(expires_at=datetime(2100, 1, 1, tzinfo=UTC)),
         job=a_job(recovery=Recovery(max_recoveries=1)),
         environment=Environment(name="test", clouds=()),
         placement=Placement(job="hello", catalog=stamp, chosen=rigs.candidate(), fallbacks=(), rejections=()),
         observe=silent,
     )
-    journal = Journal(tmp_path)
-    journal.intend(made.identity, details={})
-    journal.close()
-    return made
+
+
+@pytest.fixture
+def journal(tmp_path: Path, run: RunContext) -> Iterator[Journal]:
+    with contextlib.closing(Journal(tmp_path)) as journal:
+        journal.intend(run.identity, details={})
+        yield journal
 
 
 @pytest.mark.parametrize("step", [run_launch.launch, run_watch.watch_job])
 def test_a_run_whose_rig_was_destroyed_ends_as_stopped(
-    run: RunContext, step: Callable[[RunContext, int], dict[str, Any]]
+    run: RunContext, journal: Journal, step: Callable[[RunContext, int], dict[str, Any]]
 ) -> None:
-    with run.opened() as context:
-        context.journal.set_state(run.run_id, RigState.DESTROYED, clean=True)
+    journal.set_state(run.run_id, RigState.DESTROYED, clean=True)
     seen = step(run, 1)
     assert seen["kind"] == "interrupted"
     assert run_next.next_step(run, 1, seen)["end"] == {"kind": "cancelled", "alive": False}
@@ -54,6 +57,7 @@ def test_a_run_whose_rig_was_destroyed_ends_as_stopped(
     [(1, True, "replace"), (1, False, "end"), (1, None, "end"), (2, True, "end")],
     ids=["the node is gone", "it lives", "its cloud does not say", "a limit is reached"],
 )
+@pytest.mark.usefixtures("journal")
 def test_outputs_that_went_with_their_node_are_made_again(
     run: RunContext, monkeypatch: pytest.MonkeyPatch, generation: int, gone: bool | None, do: str
 ) -> None:
@@ -62,3 +66,16 @@ def test_outputs_that_went_with_their_node_are_made_again(
     action = run_next.next_step(run, generation, {"kind": "uncollected", "end": end})
     assert action["do"] == do
     assert action.get("end", end) == end
+
+
+def test_a_job_that_is_done_and_whose_rig_was_destroyed_is_not_collected(run: RunContext, journal: Journal) -> None:
+    journal.set_state(run.run_id, RigState.DESTROYED, clean=True)
+    assert run_rig.collect_results(run)["kind"] == "uncollected"
+
+
+def test_a_job_that_was_started_is_not_started_again(run: RunContext, journal: Journal) -> None:
+    attempt = journal.start_attempt(run.run_id, 1, rigs.candidate())
+    journal.update_attempt(attempt, AttemptState.UP, nodes=[rigs.node(host_key="ssh-ed25519 AAAA")])
+    journal.append(run.run_id, "job_started", {"generation": 1})
+    assert run_launch.launch(run, 1) == {"kind": "launched"}  # without a word to the node, which is none
+    assert journal.rig(run.run_id).state is RigState.RUNNING

@@ -12,10 +12,11 @@ from trainrig.lifecycle import job_control, run_watch
 from trainrig.lifecycle.job_control import JobEnd, NodeEnd
 from trainrig.lifecycle.last_save import Saved
 from trainrig.lifecycle.run_context import RunContext
-from trainrig.lifecycle.watch import Watched
+from trainrig.lifecycle.watch import Kind, Watched
 from trainrig.model.environment import Environment
 from trainrig.model.events import silent
 from trainrig.model.placement import CatalogStamp, Placement
+from trainrig.model.rig import RigState
 from trainrig.store.journal import AttemptState, Happening
 from trainrig.tools.ssh import Ssh
 
@@ -125,3 +126,24 @@ def test_checkpoints_of_a_process_that_was_killed_are_progress(
     monkeypatch.setattr(run_watch, "watch", lambda *_, **__: Watched(kind="lost"))
     run_watch.watch_job(run, 1)
     assert happened(run)[-1].data["checkpoints"] == 3
+
+
+@pytest.mark.parametrize("kind", ["policy", "failed"])
+def test_the_end_of_a_job_is_seen_once(monkeypatch: pytest.MonkeyPatch, run: RunContext, kind: Kind) -> None:
+    """The process is killed before anybody else knows, and the rig goes meanwhile."""
+    seen = Watched(kind=kind, limit="disk", reason="a node's disk is full", exit_code=3, collect=False)
+    monkeypatch.setattr(run_watch, "watch", lambda *_, **__: seen)
+    first = run_watch.watch_job(run, 1)
+    with run.opened() as context:
+        context.journal.set_state(run.run_id, RigState.DESTROYED, clean=True)
+    assert run_watch.watch_job(run, 1) == first
+    assert [h.kind for h in happened(run)] == ["job_ended"]
+
+
+def test_a_job_that_a_person_has_stopped_did_not_fail(monkeypatch: pytest.MonkeyPatch, run: RunContext) -> None:
+    with run.opened() as context:
+        data = {"generation": 1, "kind": "cancelled", "limit": "", "reason": ""}
+        context.journal.append(run.run_id, "stopping", data)
+    monkeypatch.setattr(job_control, "stop", lambda *_: None)
+    ends(monkeypatch, "failed", 143)
+    assert run_watch.watch_job(run, 1)["kind"] == "cancelled"
