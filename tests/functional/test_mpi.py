@@ -133,7 +133,7 @@ END"""
     until("ends")
     assert lines() == sorted(f"{rank} {word}" for rank in range(3) for word in ("begins", "saves", "ends"))
     end = job_control.follow(ssh, silent)
-    assert end.exit_code == 143
+    assert [n.exit_code for n in end.nodes] == [None] * 3  # none has ended by itself
 
 
 def test_the_door_opens_to_the_key_of_the_launch_alone_and_only_into_the_container(ssh: Ssh, image: str) -> None:
