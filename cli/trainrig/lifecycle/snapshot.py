@@ -74,9 +74,17 @@ def require_unchanged(ssh: Ssh, node: Node, stamps: str) -> None:
 
 
 def _taken(ssh: Ssh, node: Node) -> tuple[str, str]:
-    said = ssh.run(node, ["sh", "-c", _TAKE, "sh", str(SOURCE), str(SNAPSHOT)]).stdout.splitlines()
-    return said[0], said[1]
+    name, stamp = _ask(ssh, node, _TAKE, SOURCE, SNAPSHOT).splitlines()
+    return name, stamp
 
 
 def _look(ssh: Ssh, node: Node, what: str, path: PurePosixPath) -> str:
-    return ssh.run(node, ["sh", "-c", f'{_LOOKS}{what} "$1"', "sh", str(path)]).stdout.strip()
+    return _ask(ssh, node, f'{_LOOKS}{what} "$1"', path).strip()
+
+
+def _ask(ssh: Ssh, node: Node, script: str, *paths: PurePosixPath) -> str:
+    outcome = ssh.run(node, ["sh", "-c", script, "sh", *map(str, paths)], check=False)
+    if not outcome.ok:
+        last = outcome.stderr.strip().splitlines()[-1:] or ["it does not answer"]
+        raise CommandFailed(f"{node.name}: {last[0]}")
+    return outcome.stdout

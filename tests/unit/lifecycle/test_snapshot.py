@@ -51,16 +51,14 @@ class Nodes:
         here = [w.replace("/srv/trainrig", str(self.folder(node.rank))) for w in words]
         env = {**os.environ, "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}"}
         done = subprocess.run(here, capture_output=True, text=True, env=env, check=False)
-        if done.returncode:
-            raise CommandFailed(done.stderr)
-        return Outcome(returncode=0, stdout=done.stdout, stderr="", seconds=0)
+        return Outcome(returncode=done.returncode, stdout=done.stdout, stderr=done.stderr, seconds=0)
 
 
 @pytest.fixture
 def nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Nodes:
     made = Nodes(root=tmp_path)
     (tmp_path / "bin").mkdir()
-    monkeypatch.setattr(Ssh, "run", lambda _ssh, node, words: made.run(node, words))
+    monkeypatch.setattr(Ssh, "run", lambda _ssh, node, words, check: made.run(node, words))
     return made
 
 
@@ -117,6 +115,14 @@ def test_the_shards_of_all_nodes_are_of_one_step(nodes: Nodes, monkeypatch: pyte
     monkeypatch.setattr(Ssh, "each", lambda ssh, work: [work(node) for node in ssh.nodes])  # rank 0 first
     snapshot.take(nodes.ssh(2))
     assert taken(nodes, 0)["last"] == taken(nodes, 1)["last"] == "step-2"
+
+
+def test_a_job_that_never_leaves_its_files_alone_is_said_to(nodes: Nodes, tmp_path: Path) -> None:
+    nodes.save(0, 1)
+    (tmp_path / "bin" / "cp").write_text(f'#!/bin/sh\n/bin/cp "$@"; echo $$ >>{nodes.folder(0)}/checkpoints/$$\n')
+    (tmp_path / "bin" / "cp").chmod(0o755)
+    with pytest.raises(CommandFailed, match=r"^tr-hello-0: the job replaces its files faster than they are linked$"):
+        snapshot.take(nodes.ssh(1))
 
 
 def test_one_node_that_saves_all_the_time_has_a_moment_of_its_own(nodes: Nodes) -> None:
