@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from support.buckets import BUCKETS, bucket
-from trainrig.errors import RigBusy, StoreFailed
+from trainrig.errors import CommandFailed, RigBusy, StoreFailed
 from trainrig.recovery.checkpoint import FileEntry, Manifest
 from trainrig.recovery.stores import CheckpointStore, Objects
 from trainrig.store.checkpoint_bucket import CheckpointBucket
-from trainrig.store.checkpoint_dir import CheckpointDir
+from trainrig.store.checkpoint_dir import CheckpointDir, scan
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 RUN = "abcd2345"
@@ -221,19 +221,71 @@ def test_a_zombie_that_is_fenced_in_the_middle_of_its_commit(
     if not isinstance(zombie, CheckpointBucket):
         pytest.skip("a directory holds its lock during the whole commit")
     write(source, "zombie")
-    upload = zombie._upload
+    upload = zombie._objects.upload
 
     def slow(*words: Any) -> None:
         begun(place, 2)
         upload(*words)
 
-    monkeypatch.setattr(zombie, "_upload", slow)
+    monkeypatch.setattr(zombie._objects, "upload", slow)
     with pytest.raises(RigBusy, match="may not write"):
         commit(zombie, source)
     assert model(place) == ("a", [])
     assert place.kept() == 3  # its file is left,
     begun(place, 3)
     assert place.kept() == 2  # until the next generation looks
+
+
+def test_files_that_nodes_have_brought_are_committed_without_passing_here(
+    place: Place, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = begun(place)
+    if not isinstance(store, CheckpointBucket):
+        pytest.skip("nodes bring files to buckets alone")
+    bring = store._objects.upload
+    monkeypatch.setattr(store._objects, "upload", None)
+    sent: list[set[str]] = []
+
+    def send(missing: Mapping[str, FileEntry]) -> None:
+        sent.append(set(missing))
+        for path, file in missing.items():
+            bring(store._file_key(file.sha256), source / path)
+
+    def commit_sent() -> Manifest | None:
+        return store.commit_sent(scan(source), send, run_id=RUN, generation=1, now=NOW)
+
+    first = commit_sent()
+    write(source, "b")
+    second = commit_sent()
+    assert commit_sent() is None
+    assert sent == [{"rank-0/model.bin", "rank-0/sub/opt.bin"}, {"rank-0/model.bin"}]
+    assert first
+    assert second
+    assert store.committed() == [(second.id, second, []), (first.id, first, [])]
+    assert model(place) == ("b", [])
+
+    place.lose(second, "rank-0/model.bin")
+    place.tear(first)
+    again = place.open()
+    assert isinstance(again, CheckpointBucket)
+    assert not again.has_one()
+    assert again.committed() == [
+        (second.id, second, ["rank-0/model.bin is missing"]),
+        (first.id, None, ["its manifest is torn"]),
+    ]
+
+
+def test_a_file_that_nodes_could_not_bring_makes_no_checkpoint(place: Place, source: Path) -> None:
+    store = begun(place)
+    if not isinstance(store, CheckpointBucket):
+        pytest.skip("nodes bring files to buckets alone")
+
+    def send(_missing: object) -> None:
+        raise CommandFailed("tr-hello-0: model.bin changed while it was sent")
+
+    with pytest.raises(CommandFailed, match="changed while"):
+        store.commit_sent(scan(source), send, run_id=RUN, generation=1, now=NOW)
+    assert store.committed() == []
 
 
 @pytest.mark.parametrize("harm", ["tamper", "lose"])
@@ -244,6 +296,7 @@ def test_a_file_that_differs_or_is_gone_passes_its_checkpoint_over(place: Place,
     second = commit(store, source)
     assert second is not None
     getattr(place, harm)(second, "rank-0/model.bin")
+    assert store.has_one()
     words = {"tamper": "does not match its sha256", "lose": "is missing"}[harm]
     assert model(place) == ("a", [f"checkpoint 000001-000002: rank-0/model.bin {words}"])
 

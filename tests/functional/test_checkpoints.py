@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support import state_backends
+from support import object_store, state_backends
 from support.program import Program, last_document, left_of
 from support.schemas import check
 
@@ -150,3 +151,58 @@ def test_a_bucket_brings_a_run_back_and_another_machine_goes_on_with_it(program:
         events = said(elsewhere.home / "rigs" / f"hello-{further['run_id']}" / "logs" / "rank-0.log")
         assert [e["step"] for e in events if e["event"] == "start"] == [120]
         assert further["metrics"]["steps"] == 140
+
+
+# Two nodes in step; each saves what it has done, and the sum at the end is that of an undisturbed run.
+PAIR = """
+name: pair
+num_nodes: 2
+s3_endpoint: {store}
+secrets: {{AWS_ACCESS_KEY_ID: env:STORE_KEY, AWS_SECRET_ACCESS_KEY: env:STORE_SECRET}}
+checkpoints: {{path: /checkpoints, interval: 1s, store: s3://team-state/runs}}
+outputs: {{metrics: /outputs/metrics.json}}
+run: |
+  n=$(cat /checkpoints/n 2>/dev/null || echo 0)
+  began=$n
+  while [ "$n" -lt 40 ]; do
+    n=$((n + 1))
+    echo $n >/checkpoints/.n; mv /checkpoints/.n /checkpoints/n; ln -sfn n /checkpoints/last
+    sleep 0.5
+  done
+  echo "{{\\"began\\": $began, \\"ended\\": $n}}" >/outputs/metrics.json
+"""
+
+
+def own_address() -> str:
+    """This machine's, as its own nodes and it itself reach it; nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("198.51.100.1", 9))
+        except OSError:
+            pytest.skip("this machine has no address of its own")
+        return str(probe.getsockname()[0])
+
+
+def test_nodes_carry_their_checkpoints_to_a_bucket_themselves(program: Program) -> None:
+    with object_store.s3(own_address(), {"team-state": {}}) as store:
+        (program.workdir / "pair.yaml").write_text(PAIR.format(store=store))
+        keys: Any = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+        job: Any = {"STORE_KEY": "test", "STORE_SECRET": "s3cret-of-the-job"}
+        ran = program.run("run", "pair.yaml", "--drill", "--format", "json", timeout=PATIENCE, **keys, **job)
+        assert ran.returncode == 0, ran.stderr
+        document = last_document(ran.stdout)
+        assert document["recoveries"] == 1
+        assert document["metrics"]["began"] > 0
+        assert document["metrics"]["ended"] == 40
+        rig = program.home / "rigs" / f"pair-{document['run_id']}"
+        assert not (rig / "staging").exists()
+        assert not (rig / "fetched").exists()
+        assert left_of(document["run_id"]) == []
+
+        pulled = program.run("pull", "pair", "--out", "found", **keys)
+        assert pulled.returncode == 0, pulled.stderr
+        found = program.workdir / "found/checkpoint"
+        assert {p.relative_to(found).as_posix(): p.read_text() for p in found.rglob("last")} == {
+            "rank-0/last": "40\n",
+            "rank-1/last": "40\n",
+        }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -18,16 +20,20 @@ from support.standin.serve import serve
 from support.terraform_root import render
 from trainrig import assets
 from trainrig.clouds import registry
-from trainrig.errors import ConfigureFailed
+from trainrig.clouds.base import Account
+from trainrig.errors import ConfigureFailed, StoreFailed
 from trainrig.lifecycle import collect, deliver, job_control, node_rights
+from trainrig.lifecycle.checkpoint_courier import TheNodes
 from trainrig.lifecycle.configure import configure, lay_secrets
 from trainrig.lifecycle.verify import accept, verify
 from trainrig.localcloud import machine
 from trainrig.model.events import silent
 from trainrig.model.evidence import NodeCheck
 from trainrig.model.job import Job, Mount, MountMode
+from trainrig.recovery.checkpoint import FileEntry, Manifest
 from trainrig.render.inventory import inventory, role_variables
 from trainrig.render.launch import Launch
+from trainrig.store.checkpoint_bucket import CheckpointBucket
 from trainrig.tools.ansible import run_playbook
 from trainrig.tools.ssh import Ssh
 
@@ -172,10 +178,68 @@ def test_what_the_module_of_aws_grants_is_enough_and_no_more(bench: Bench, tmp_p
     bench.converge(bench.job)
 
 
-def policy_of(job: Job, folder: Path) -> str:
+def test_checkpoints_go_from_the_node_to_the_bucket_and_back(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With no more than what the module of AWS grants, and with keys that are not on the node."""
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    address, place = nodes.gateway(bench.ssh.nodes[0]), "runs/abc23456/checkpoints"
+    policy = policy_of(a_job(), tmp_path, checkpoint_prefix="s3://work/runs/abc23456/")
+    account = Account(cloud="aws", regions=("us-east-1",), settings={"s3_endpoint": bench.store})
+    objects = registry.objects("aws").objects(account, None, "work")
+    store = CheckpointBucket(objects, "s3://work/runs", place, "abc23456", tmp_path / "cache")
+    monkeypatch.setattr(objects, "upload", None)  # nothing comes by this machine
+    url = f"s3://work/{place}/files"
+    courier = TheNodes(ssh=bench.ssh, store=store, run_id="abc23456", url=url, keys=KEYS)
+    folder = "/srv/trainrig/checkpoints"
+
+    def fill(text: str) -> Manifest | None:
+        bench.sh(f"cd {folder}; mkdir -p step; printf {text} >step/.m; mv step/.m step/model; ln -sfn step last")
+        return courier.commit(generation=1)
+
+    with gateway.guarded(bench.store, s3_policy.allows(policy), address, absent=403) as gate:
+        bench.sh(f"sed -i 's|^endpoint = .*|endpoint = {gate}|' /etc/trainrig/rclone.conf")
+        bench.sh(f"rm -f /run/trainrig/data.json; printf 1/2 >{folder}/progress")
+        first, second = fill("one"), fill("two")
+        assert first is not None
+        assert second is not None
+        assert courier.commit(generation=1) is None
+        assert courier.progress() == "1/2"
+        assert set(second.files) == {"rank-0/step/model", "rank-0/last", "rank-0/progress"}
+
+        bench.sh(f"rm -r {folder}/*")
+        assert courier.restore(silent) == (second, [])
+        assert (
+            bench.sh(f"cd {folder}; cat last/model progress; find . -newermt 2001-01-01 -type f | wc -l") == "two1/22"
+        )
+
+        bad = FileEntry(sha256=hashlib.sha256(b"two").hexdigest(), size=3)
+        object_store.send(f"{bench.store}/work/{place}/files/{bad.sha256}", b"evl", method="PUT")
+        bench.sh(f"rm -r {folder}/*")
+        assert courier.restore(silent) == (
+            first,
+            ["checkpoint 000001-000002: rank-0/step/model does not match its sha256"],
+        )
+        assert bench.sh(f"cat {folder}/last/model") == "one"
+
+        elsewhere = replace(courier, url="s3://work/runs/other/checkpoints/files")
+        with pytest.raises(StoreFailed, match=r"cannot reach it: .*AccessDenied"):
+            elsewhere.commit(generation=1)
+    with pytest.raises(StoreFailed, match=r"cannot reach it: .*refused"):
+        fill("three")
+    with pytest.raises(StoreFailed, match=r"cannot reach it: .*refused"):
+        courier.restore(silent)
+    bench.sh(f"rm -r {folder}/*")
+    lay_secrets(bench.ssh, bench.ssh.nodes, KEYS)
+    bench.converge(bench.job)
+
+
+def policy_of(job: Job, folder: Path, **more: Any) -> str:
     """Of a rig on AWS that has the job's mounts, as Terraform plans it."""
     there = replace(job, s3_endpoint=None)
     request = rigs.request(
+        **more,
         read_write_urls=node_rights.written(there),
         read_only_urls=node_rights.read_only(there),
         offer_changes={"instance_type": "g5.xlarge"},

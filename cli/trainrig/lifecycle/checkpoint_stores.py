@@ -53,6 +53,13 @@ def store_of(job: Job, environment: Environment, run_id: str, folder: Path) -> C
     return CheckpointBucket(objects, url, place.below(f"{run_id}/{FOLDER}"), run_id, folder / "fetched")
 
 
+def files_url(job: Job, environment: Environment, run_id: str) -> str:
+    """Where the bucket of a run has its files, each under its sha256, for nodes that bring them themselves."""
+    scheme, _, place = (url_of(job, environment) or "").partition("://")
+    below = [*(part for part in place.split("/") if part), run_id, FOLDER, "files"]
+    return f"{scheme}://{'/'.join(below)}"
+
+
 def patiently(
     ask: Callable[[], T],
     stop: Event,

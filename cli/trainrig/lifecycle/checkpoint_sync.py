@@ -1,4 +1,4 @@
-"""Brings the checkpoints of a running job over the rig's own SSH, and commits them to the run's store.
+"""Commits the checkpoints of a running job to the run's store.
 
 A checkpoint counts once it is committed; one that the job is still writing changes under the copy, is noticed by its
 checksums, and is taken in the next round. Whoever watches the job says when its nodes have something new: a round costs
@@ -12,16 +12,15 @@ import time
 from collections import deque
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 
 from trainrig.errors import CommandFailed, RigBusy, StoreFailed
 from trainrig.lifecycle import collect
-from trainrig.model.clock import utc_now
-from trainrig.model.events import Observer, Progress, silent
+from trainrig.lifecycle.checkpoint_courier import Courier
+from trainrig.model.events import Observer, Progress
 from trainrig.model.job import Checkpoints
 from trainrig.recovery.checkpoint import CheckpointId, Manifest
 from trainrig.recovery.stores import CheckpointStore
-from trainrig.recovery.work import PROGRESS, progress_of
+from trainrig.recovery.work import progress_of
 from trainrig.tools.ssh import Ssh
 
 PAUSE_SECONDS = 5.0  # between rounds, when the job does not say how often it writes
@@ -49,17 +48,15 @@ class CheckpointSync:
         self,
         ssh: Ssh,
         store: CheckpointStore,
+        courier: Courier,
         *,
-        staging: Path,
-        run_id: str,
         generation: int,
         checkpoints: Checkpoints | None,
         observe: Observer,
     ) -> None:
         self._ssh = ssh
         self._store = store
-        self._staging = staging
-        self._run_id = run_id
+        self._courier = courier
         self._generation = generation
         wanted = checkpoints or Checkpoints(path="")
         self._keep = wanted.keep
@@ -70,7 +67,7 @@ class CheckpointSync:
         self._news = threading.Event()  # there may be something that no round has copied
         self._marks: dict[int, str] = {}  # rank -> what its node had when it was last looked at
         self._round_lock = threading.Lock()
-        self._thread = threading.Thread(target=self._loop, name=f"checkpoints-{run_id}", daemon=True)
+        self._thread = threading.Thread(target=self._loop, name="checkpoints", daemon=True)
         self.committed = 0  # by this object, not by earlier generations
         self.saves: deque[Save] = deque()  # for the journal, which is another thread's
         self._newest = 0.0
@@ -111,9 +108,7 @@ class CheckpointSync:
         return True
 
     def _commit(self) -> Manifest | None:
-        if not collect.collect_checkpoints(self._ssh, self._staging, silent):
-            return None
-        manifest = self._store.commit(self._staging, run_id=self._run_id, generation=self._generation, now=utc_now())
+        manifest = self._courier.commit(generation=self._generation)
         if manifest is not None:
             self.committed += 1
             self._note(manifest.id)
@@ -123,17 +118,11 @@ class CheckpointSync:
     def _note(self, identity: CheckpointId) -> None:
         try:
             self._newest, seconds = collect.save_times(self._ssh, self._newest)
+            said = self._courier.progress()
         except CommandFailed:
             return  # it is committed all the same
-        self.saves.append(Save(id=identity, saved_at=self._newest, seconds=seconds, progress=self._progress()))
-
-    def _progress(self) -> Decimal | None:
-        """What the lowest rank that says anything says."""
-        files = sorted(self._staging.glob(f"rank-*/{PROGRESS}"))
-        try:
-            return progress_of(files[0].read_text(encoding="utf-8")) if files else None
-        except (OSError, UnicodeDecodeError):
-            return None
+        progress = None if said is None else progress_of(said)
+        self.saves.append(Save(id=identity, saved_at=self._newest, seconds=seconds, progress=progress))
 
     def _loop(self) -> None:
         failed = 0  # rounds in a row; said once, not every round of an outage

@@ -84,7 +84,7 @@ def _last(context: Context, job: Job) -> str | None:
             run = load(context.home, rig.run_id, context.observe)
         except RigUnknown:
             continue  # its folder was deleted, and its checkpoints with it
-        if run.checkpoints.newest()[0] is not None:
+        if run.checkpoints.has_one():
             return rig.run_id
         if _began_afresh(run):
             return None

@@ -21,6 +21,7 @@ from trainrig.lifecycle import (
     run_facts,
     verify,
 )
+from trainrig.lifecycle.checkpoint_courier import courier_of
 from trainrig.lifecycle.checkpoint_stores import patiently
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.origin import checkpoint_of as origin_checkpoint
@@ -79,7 +80,7 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
                 verify.require(
                     verify.accept(ssh, run.job, start.offer, start.image, run.observe, driver=driver, bucket=bucket)
                 )
-                _restore(context, run, ssh)
+                _restore(context, run, attempt, ssh)
                 job_control.start(ssh, start, run.observe)
             finally:
                 ssh.close()
@@ -126,11 +127,12 @@ def _launch_of(run: RunContext, attempt: Attempt, generation: int) -> Launch:
     )
 
 
-def _restore(context: Context, run: RunContext, ssh: Ssh) -> None:
+def _restore(context: Context, run: RunContext, attempt: Attempt, ssh: Ssh) -> None:
     """Gives the nodes the run's own newest checkpoint; before it has one, that of the run it goes on from."""
-    newest, skipped = _of_store(run, run.checkpoints.newest)
+    courier = courier_of(run, attempt, ssh)
+    given, skipped = _of_store(run, lambda: courier.restore(run.observe))
     origin, of = context.journal.rig(run.run_id).details.get("origin"), ""
-    if newest is None and origin is not None:
+    if given is None and origin is not None:
         try:
             newest, passed = _of_store(run, lambda: origin_checkpoint(context, run, origin))
         except errors.RigUnknown as error:
@@ -138,11 +140,13 @@ def _restore(context: Context, run: RunContext, ssh: Ssh) -> None:
         skipped, of = [*skipped, *passed], f" of run {origin}"
         if newest is None:
             raise errors.ConfigureFailed(f"run {origin} has no whole checkpoint any more", hint=_BEGIN_ANEW)
+        # Nodes may reach their own run's place alone, so another's comes by this machine.
+        collect.restore_checkpoints(ssh, newest.files, run.observe)
+        given = newest.manifest
     for words in skipped:
         run.observe(Progress(phase="deliver", message=f"passed over: {words}"))
-    if newest is not None:
-        collect.restore_checkpoints(ssh, newest.files, run.observe)
-        run.observe(Progress(phase="deliver", message=f"resume from checkpoint {newest.manifest.id}{of}"))
+    if given is not None:
+        run.observe(Progress(phase="deliver", message=f"resume from checkpoint {given.id}{of}"))
 
 
 def _of_store(run: RunContext, ask: Callable[[], T]) -> T:

@@ -9,6 +9,7 @@ from typing import Any
 from trainrig import errors
 from trainrig.clouds import registry
 from trainrig.lifecycle import job_control, notify, run_facts
+from trainrig.lifecycle.checkpoint_courier import courier_of
 from trainrig.lifecycle.checkpoint_sync import CheckpointSync
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.drill import preempt
@@ -42,7 +43,7 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
         attempt = run_facts.living(context, run.run_id)
         ssh = ssh_tool.connect(run.rig.path, attempt.node_list)
         log = LogFiles(run.logs, run.observe, generation=generation)
-        sync = _sync(run, ssh, generation)
+        sync = _sync(run, attempt, ssh, generation)
         lookout = Lookout(run, attempt)
         following = NextRig(run, generation)
         decided = run_facts.moving(context, run.run_id, generation)  # by a process that was killed since
@@ -141,12 +142,11 @@ def _result(last: Mapping[str, Any]) -> dict[str, Any]:
     return {k: known[k] for k in ("kind", "exit_code", "limit", "reason", "collect", "to")}
 
 
-def _sync(run: RunContext, ssh: Ssh, generation: int) -> CheckpointSync:
+def _sync(run: RunContext, attempt: Attempt, ssh: Ssh, generation: int) -> CheckpointSync:
     return CheckpointSync(
         ssh,
         run.checkpoints,
-        staging=run.rig.path / "staging" / str(generation),
-        run_id=run.run_id,
+        courier_of(run, attempt, ssh),
         generation=generation,
         checkpoints=run.job.checkpoints,
         observe=run.observe,

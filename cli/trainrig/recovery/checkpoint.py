@@ -71,7 +71,7 @@ class Manifest:
                 "generation": self.id.generation,
                 "number": self.id.number,
                 "created_at": self.created_at,
-                "files": {p: _entry_document(e) for p, e in sorted(self.files.items())},
+                "files": entries_to(self.files),
             },
             indent=1,
         )
@@ -87,7 +87,7 @@ class Manifest:
                 id=CheckpointId(generation=int(value["generation"]), number=int(value["number"])),
                 run_id=str(value["run_id"]),
                 created_at=str(value["created_at"]),
-                files={_inside(p): _entry(e) for p, e in value["files"].items()},
+                files=entries_from(value["files"]),
             )
         except (ValueError, KeyError, TypeError, AttributeError):
             return None
@@ -105,6 +105,16 @@ class Manifest:
 
 def mismatch(path: str, wanted: Entry) -> str:
     return f"{path} does not match its sha256" if isinstance(wanted, FileEntry) else f"{path} is another link"
+
+
+def entries_to(files: Mapping[str, Entry]) -> dict[str, dict[str, str | int | None]]:
+    """As JSON: of a file `sha256`, `size` and `modified_ns`, of a symbolic link `link`."""
+    return {path: _entry_document(entry) for path, entry in sorted(files.items())}
+
+
+def entries_from(value: Mapping[str, Any]) -> dict[str, Entry]:
+    """The reverse. Raises ValueError, KeyError, TypeError or AttributeError when it is none of ours."""
+    return {_inside(path): _entry(entry) for path, entry in value.items()}
 
 
 def _entry_document(entry: Entry) -> dict[str, str | int | None]:

@@ -54,6 +54,14 @@ class CheckpointStore(Protocol):
         """
         ...
 
+    def has_one(self) -> bool:
+        """Whether there is a checkpoint of which nothing is missing; a bucket's contents are not fetched for that.
+
+        Raises:
+            StoreFailed: it does not answer or refuses.
+        """
+        ...
+
     def prune(self, keep: int) -> list[CheckpointId]:
         """Gives up all but the newest `keep`; a kill in the middle leaves no half one."""
         ...

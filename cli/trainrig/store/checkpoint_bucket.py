@@ -18,7 +18,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -47,6 +47,7 @@ T = TypeVar("T")
 SCHEMA = "trainrig.checkpoints/1"
 AT_ONCE = 4  # files on their way
 PROBE = "probe"
+TORN = "its manifest is torn"
 TRIES = 20  # against other writers; each loss means that somebody else has won
 
 
@@ -112,33 +113,63 @@ class CheckpointBucket:
                 )
 
     def commit(self, source: Path, *, run_id: str, generation: int, now: datetime) -> Manifest | None:
-        found = scan(source)
+        def send(missing: Mapping[str, FileEntry]) -> None:
+            paths = {file.sha256: source / path for path, file in missing.items()}
+            with self._asked():
+                _in_parallel(lambda sent: self._objects.upload(self._file_key(sent[0]), sent[1]), paths.items())
+
+        return self.commit_sent(scan(source), send, run_id=run_id, generation=generation, now=now)
+
+    def commit_sent(
+        self,
+        found: Mapping[str, Entry],
+        send: Callable[[Mapping[str, FileEntry]], None],
+        *,
+        run_id: str,
+        generation: int,
+        now: datetime,
+    ) -> Manifest | None:
+        """As `commit`, of files that lie elsewhere: `send` has brought what it is given to `files_url`, each under its
+        sha256, when it returns. What it raises is raised."""
         if not found:
             return None
-        with self._asked():
-            for _ in range(TRIES):
+        for _ in range(TRIES):
+            with self._asked():
                 head, version = self._head()
                 if generation < head.generation:
                     raise RigBusy(f"generation {generation} of this run may not write checkpoints any more")
                 ids = head.ids
                 last = self._manifest(head, ids[-1]) if ids else None
-                if unchanged(last, found):
-                    return None
-                self._upload(source, found, last)
-                manifest = Manifest(
-                    id=CheckpointId.after(ids, generation),
-                    run_id=run_id,
-                    created_at=iso(now),
-                    files=found,
-                )
-                content = manifest.to_json().encode()
-                digest = hashlib.sha256(content).hexdigest()
+            if unchanged(last, found):
+                return None
+            send(_missing(found, last))
+            manifest = Manifest(
+                id=CheckpointId.after(ids, generation),
+                run_id=run_id,
+                created_at=iso(now),
+                files=found,
+            )
+            content = manifest.to_json().encode()
+            digest = hashlib.sha256(content).hexdigest()
+            after = replace(head, generation=generation, checkpoints={**head.checkpoints, manifest.id: digest})
+            with self._asked():
                 self._put(self._manifest_key(manifest.id, digest), content)
-                after = replace(head, generation=generation, checkpoints={**head.checkpoints, manifest.id: digest})
                 if self._committed(after, version, manifest.id):
                     self._known[manifest.id] = manifest
                     return manifest
         raise StoreFailed(f"{self._url}: others commit faster than this one", hint="is the run carried out twice?")
+
+    def committed(self) -> list[tuple[CheckpointId, Manifest | None, list[str]]]:
+        """All of them, newest first, each with what is missing, in words: for whoever fetches the files elsewhere.
+
+        Raises:
+            StoreFailed: it does not answer or refuses.
+        """
+        with self._asked():
+            head, _ = self._head()
+            there = {key.rpartition("/")[2] for key in self._objects.names(self._key("files/"))} if head.ids else set()
+            found = [(i, self._manifest(head, i)) for i in reversed(head.ids)]
+        return [(i, m, [TORN] if m is None else _gone(m, there)) for i, m in found]
 
     def newest(self) -> tuple[Checkpoint | None, list[str]]:
         skipped: list[str] = []
@@ -146,11 +177,14 @@ class CheckpointBucket:
             head, _ = self._head()
             for identity in reversed(head.ids):
                 manifest = self._manifest(head, identity)
-                faults = ["its manifest is torn"] if manifest is None else self._fetch(manifest)
+                faults = [TORN] if manifest is None else self._fetch(manifest)
                 if manifest is not None and not faults:
                     return Checkpoint(manifest=manifest, files=self._cache / str(identity)), skipped
                 skipped.append(f"checkpoint {identity}: {'; '.join(faults[:3])}")
         return None, skipped
+
+    def has_one(self) -> bool:
+        return any(not faults for _, _, faults in self.committed())
 
     def prune(self, keep: int) -> list[CheckpointId]:
         with self._asked():
@@ -209,13 +243,6 @@ class CheckpointBucket:
         if any(m is None for m in found):
             return None
         return {digest for m in found if m is not None for digest in _sums(m)}
-
-    def _upload(self, source: Path, found: Mapping[str, Entry], last: Manifest | None) -> None:
-        """Only what the newest checkpoint does not have: older ones may be pruned at any moment."""
-        there = set(_sums(last)) if last else set()
-        files = {f.sha256: source / path for path, f in found.items() if isinstance(f, FileEntry)}
-        paths = {digest: path for digest, path in files.items() if digest not in there}
-        _in_parallel(lambda sent: self._objects.upload(self._file_key(sent[0]), sent[1]), paths.items())
 
     def _fetch(self, manifest: Manifest) -> list[str]:
         """Brings a checkpoint's files into the cache; what is wrong with them, in words."""
@@ -315,6 +342,18 @@ def _parse(content: bytes, url: str) -> Head:
             f"{url}: head.json is not ours or was damaged: {error}",
             hint="bring back an earlier version of the object, or begin with resume: fresh in another prefix",
         ) from error
+
+
+def _missing(found: Mapping[str, Entry], last: Manifest | None) -> dict[str, FileEntry]:
+    """One path a content, of what the newest checkpoint does not have: older ones may be pruned at any moment."""
+    there = set(_sums(last)) if last else set()
+    files = {f.sha256: (path, f) for path, f in found.items() if isinstance(f, FileEntry)}
+    return {path: file for digest, (path, file) in files.items() if digest not in there}
+
+
+def _gone(manifest: Manifest, there: Collection[str]) -> list[str]:
+    files = ((p, f) for p, f in sorted(manifest.files.items()) if isinstance(f, FileEntry))
+    return [f"{path} is missing" for path, file in files if file.sha256 not in there]
 
 
 def _sums(manifest: Manifest) -> Iterator[str]:

@@ -91,6 +91,9 @@ class CheckpointDir:
             skipped.append(f"checkpoint {identity}: {'; '.join(faults[:3])}")
         return None, skipped
 
+    def has_one(self) -> bool:
+        return self.newest()[0] is not None
+
     def prune(self, keep: int) -> list[CheckpointId]:
         """The manifest goes first, so that what is left is no checkpoint."""
         with self._locked():

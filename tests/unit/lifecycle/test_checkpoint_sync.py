@@ -14,6 +14,7 @@ import pytest
 from support.jobs import a_node
 from trainrig.errors import CommandFailed, StoreFailed
 from trainrig.lifecycle import checkpoint_sync, collect
+from trainrig.lifecycle.checkpoint_courier import ThisMachine
 from trainrig.lifecycle.checkpoint_sync import CheckpointSync
 from trainrig.model.events import Event, Progress, silent
 from trainrig.recovery.stores import CheckpointStore
@@ -26,14 +27,17 @@ AWAY = StoreFailed("the store does not answer")
 NOTHING_NEW = None
 
 
+def carried(tmp_path: Path, store: CheckpointStore) -> tuple[CheckpointStore, ThisMachine]:
+    ssh = Ssh(rig=tmp_path, nodes=(a_node(),))
+    return store, ThisMachine(ssh=ssh, store=store, run_id="abcd2345", staging=tmp_path / "staging")
+
+
 @pytest.fixture
 def sync(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CheckpointSync:
     monkeypatch.setattr(checkpoint_sync, "PAUSE_PER_ROUND", 0)
     sync = CheckpointSync(
         Ssh(rig=tmp_path, nodes=(a_node(),)),
-        cast("CheckpointStore", None),  # no round gets as far
-        staging=tmp_path / "staging",
-        run_id="abcd2345",
+        *carried(tmp_path, cast("CheckpointStore", None)),  # no round gets as far
         generation=1,
         checkpoints=None,
         observe=silent,
@@ -70,9 +74,7 @@ def test_a_checkpoint_says_how_far_the_job_is_in_it(
 ) -> None:
     sync = CheckpointSync(
         Ssh(rig=tmp_path, nodes=(a_node(),)),
-        CheckpointDir(tmp_path / "store"),
-        staging=tmp_path / "staging",
-        run_id="abcd2345",
+        *carried(tmp_path, CheckpointDir(tmp_path / "store")),
         generation=1,
         checkpoints=None,
         observe=silent,

@@ -13,7 +13,8 @@ FILE = Path(__file__).parents[3] / "ansible/roles/data/files/data.py"
 
 
 @pytest.fixture
-def data() -> ModuleType:
+def data(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(FILE.parent)
     loader = importlib.machinery.SourceFileLoader("data", str(FILE))
     spec = importlib.util.spec_from_loader("data", loader)
     assert spec

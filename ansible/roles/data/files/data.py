@@ -19,47 +19,19 @@ import urllib.parse
 import urllib.request
 import uuid
 
-SETTINGS = "/etc/trainrig/data.json"
+from buckets import AZURE, complaint, rclone, remote, run, settings
+
 # The job's own variables that open its stores, on tmpfs and for root alone. Without them the node's identity does.
 SECRETS = "/run/trainrig/data.json"
 MOUNTS = "/srv/trainrig/mounts"
 FUSE = "/dev/fuse"
 CACHE = "/srv/trainrig/.rclone"
-AZURE = ".blob.core.windows.net"
 REFUSED = re.compile(r"denied|forbidden|\b403\b", re.IGNORECASE)
 YOUNG_SECONDS = 300  # since the node booted
 
 
-def settings():
-    with open(SETTINGS) as f:
-        return json.load(f)
-
-
 def mount_of(index):
     return next(m for m in settings()["mounts"] if m["index"] == int(index))
-
-
-def rclone(*words):
-    return [settings()["rclone"], "--config=/etc/trainrig/rclone.conf", *words]
-
-
-def run(*words, **options):
-    return subprocess.run(rclone(*words), capture_output=True, text=True, check=False, **options)
-
-
-def complaint(done):
-    """The last of rclone's messages in one line; each begins with its time, and S3's have several lines."""
-    last = re.split(r"^\d{4}/\d\d/\d\d [0-9:]+ ", done.stderr.strip(), flags=re.MULTILINE)[-1]
-    words = re.sub(r",? *request id: .*", "", " ".join(last.split()))
-    return words or f"rclone exited with {done.returncode}"
-
-
-def remote(source):
-    """s3://bucket/prefix -> s3:bucket/prefix; az://account/container/prefix, and Azure's https form of it."""
-    parts = urllib.parse.urlsplit(source)
-    if parts.netloc.endswith(AZURE) or parts.scheme == "az":
-        return "az,account={}:{}".format(parts.netloc.partition(".")[0], parts.path.strip("/"))
-    return f"{parts.scheme}:{parts.netloc}{parts.path}".rstrip("/")
 
 
 def by_rclone(source, target):

@@ -1,0 +1,229 @@
+#!/usr/bin/python3
+"""checkpoints VERB ...: moves a job's checkpoints between this node and a bucket, where files lie under their sha256.
+
+checkpoints list FOLDER SNAPSHOT  takes a snapshot of the folder, and prints {path: entry} of what is in it
+checkpoints send SNAPSHOT URL     puts files at URL/SHA256
+checkpoints fetch FOLDER URL      makes the folder hold the files and nothing else; prints the paths of which the bucket
+                                  has no content, or another
+
+What to send or fetch is in stdin: {"files": {path: entry}, "env": {...}}. An entry is {"sha256", "size", "modified_ns"}
+of a file or {"link"} of a symbolic link; `env` has the job's own keys, which are given anew each time, since those on
+the node go with the job and its last checkpoint is sent after it. Exits with 3 when the bucket does not do its part,
+and with 4 when the job wrote meanwhile.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from buckets import complaint, remote, run
+
+STORE_FAILED, CHANGED = 3, 4
+SUMS = "/run/trainrig/checkpoint-sums.json"
+# A file that is younger may change again without another time: its sum is not kept.
+SETTLED_NS = 2 * 10**9
+BLOCK = 1 << 20
+# Whoever asked tries again, and may have less time than rclone's own patience.
+QUICK = ("--retries=1", "--low-level-retries=3")
+TRANSFERS = 8
+
+
+class Changed(Exception):
+    """The job wrote a file that is being read."""
+
+
+def walk(folder, below=""):
+    """(relative path, its lstat) of every file and symbolic link."""
+    with os.scandir(folder) as found:
+        for item in sorted(found, key=lambda i: i.name):
+            path = below + item.name
+            if item.is_symlink() or item.is_file(follow_symlinks=False):
+                yield path, item.stat(follow_symlinks=False)
+            elif item.is_dir(follow_symlinks=False):
+                yield from walk(item.path, path + "/")
+
+
+def same(status, entry):
+    return status.st_size == entry["size"] and status.st_mtime_ns == entry["modified_ns"]
+
+
+def entries(folder):
+    """What is in a folder; files that have not changed since they were last read are not read again."""
+    known = kept_sums()
+    new = {}
+
+    def entry(found):
+        path, status = found
+        full = os.path.join(folder, path)
+        if os.path.islink(full):
+            return path, {"link": os.readlink(full)}
+        key = f"{status.st_dev}:{status.st_ino}"
+        stamp = [status.st_size, status.st_mtime_ns]
+        digest = known[key][2] if known.get(key, [])[:2] == stamp else digest_of(full)
+        made = {"sha256": digest, "size": status.st_size, "modified_ns": status.st_mtime_ns}
+        if not same(os.stat(full), made):
+            raise Changed(f"{path} changed while it was read")
+        if time.time_ns() - status.st_mtime_ns > SETTLED_NS:
+            new[key] = [*stamp, digest]
+        return path, made
+
+    with ThreadPoolExecutor(max_workers=TRANSFERS) as pool:
+        found = dict(pool.map(entry, list(walk(folder))))
+    keep_sums(new)
+    return found
+
+
+def kept_sums():
+    try:
+        with open(SUMS) as f:
+            return json.load(f)
+    except (OSError, ValueError):
+        return {}
+
+
+def keep_sums(sums):
+    os.makedirs(os.path.dirname(SUMS), exist_ok=True)
+    new = f"{SUMS}.{os.getpid()}"
+    with open(new, "w") as f:
+        json.dump(sums, f)
+    os.replace(new, SUMS)
+
+
+def digest_of(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as f:
+        while block := f.read(BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def take_snapshot(folder, snapshot):
+    """Hard links: a job that replaces its files goes on while they are read. One that is renamed while the links are
+    made is there under its other name a moment later."""
+    for _ in range(3):
+        shutil.rmtree(snapshot, ignore_errors=True)
+        done = subprocess.run(["cp", "-al", folder, snapshot], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return
+    raise Changed(done.stderr.strip().splitlines()[-1])
+
+
+def list_files(folder, snapshot):
+    take_snapshot(folder, snapshot)
+    print(json.dumps(entries(snapshot)))
+
+
+def asked():
+    document = json.load(sys.stdin)
+    os.environ.update(document["env"])
+    return document["files"]
+
+
+def send(snapshot, url):
+    wanted = {entry["sha256"]: (path, entry) for path, entry in asked().items()}
+    folder = f"{snapshot}.sent"
+    shutil.rmtree(folder, ignore_errors=True)
+    os.mkdir(folder)
+    try:
+        for digest, (path, _) in wanted.items():
+            os.link(os.path.join(snapshot, path), os.path.join(folder, digest))
+        # Nothing there is asked for first, which would take the right to list: what lies under a sum is that or torn.
+        done = run("copy", *QUICK, "--no-check-dest", f"--transfers={TRANSFERS}", folder, remote(url))
+        for digest, (path, entry) in wanted.items():
+            if not same(os.stat(os.path.join(folder, digest)), entry):
+                raise Changed(f"{path} changed while it was sent")
+        if done.returncode:
+            give_up(STORE_FAILED, complaint(done))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def fetch(folder, url):
+    wanted = asked()
+    files = {path: entry for path, entry in wanted.items() if "link" not in entry}
+    os.umask(0)  # the image decides which user the job runs as
+    there = keep_only(folder, files)
+    missing = {}
+    for path, entry in files.items():
+        if path not in there:
+            missing.setdefault(entry["sha256"], []).append(path)
+    incoming = f"{folder}.incoming"
+    shutil.rmtree(incoming, ignore_errors=True)
+    try:
+        if missing:
+            download(sorted(missing), url, incoming)
+        wrong = [path for digest, paths in missing.items() for path in place(folder, incoming, digest, paths)]
+    finally:
+        shutil.rmtree(incoming, ignore_errors=True)
+    for path in files.keys() - wrong:
+        full = os.path.join(folder, path)
+        os.chmod(full, 0o666)
+        if (modified := files[path].get("modified_ns")) is not None:
+            os.utime(full, ns=(modified, modified))
+    # After the files: nothing is ever written through a link.
+    for path in wanted.keys() - files.keys():
+        os.symlink(wanted[path]["link"], made_room(folder, path))
+    print(json.dumps(sorted(wrong)))
+
+
+def keep_only(folder, files):
+    """The paths of the files that are there already, which is so where a job failed and its node did not; all else
+    goes."""
+    there = set()
+    for path, entry in entries(folder).items():
+        if path in files and entry.get("sha256") == files[path]["sha256"]:
+            there.add(path)
+        else:
+            os.unlink(os.path.join(folder, path))
+    for parent, folders, _ in os.walk(folder, topdown=False):
+        for name in folders:
+            if not os.listdir(full := os.path.join(parent, name)):
+                os.rmdir(full)
+    return there
+
+
+def download(digests, url, incoming):
+    done = run(
+        "copy", *QUICK, "--files-from-raw=-", "--no-traverse", f"--transfers={TRANSFERS}", remote(url), incoming,
+        input="\n".join(digests),
+    )  # fmt: skip
+    if done.returncode:
+        give_up(STORE_FAILED, complaint(done))
+
+
+def place(folder, incoming, digest, paths):
+    """Brings a file to all of its paths; returns these when it is missing or another."""
+    source = os.path.join(incoming, digest)
+    if not os.path.exists(source) or digest_of(source) != digest:
+        return paths
+    for path in paths[1:]:
+        shutil.copyfile(source, made_room(folder, path))
+    os.replace(source, made_room(folder, paths[0]))
+    return []
+
+
+def made_room(folder, path):
+    full = os.path.join(folder, path)
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    return full
+
+
+def give_up(code, why):
+    print(why, file=sys.stderr)
+    sys.exit(code)
+
+
+def main(verb, *words):
+    try:
+        {"list": list_files, "send": send, "fetch": fetch}[verb](*words)
+    except Changed as error:
+        give_up(CHANGED, str(error))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
