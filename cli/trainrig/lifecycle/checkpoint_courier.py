@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from trainrig.errors import CommandFailed, CredentialsMissing, StoreFailed
-from trainrig.lifecycle import collect, rig_request, run_facts
+from trainrig.lifecycle import collect, rig_request, run_facts, snapshot
 from trainrig.lifecycle.checkpoint_stores import files_url
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.lifecycle.secret_values import store_variables
@@ -26,7 +26,6 @@ from trainrig.model.node import Node
 from trainrig.recovery.checkpoint import Entry, FileEntry, Manifest, entries_from, entries_to
 from trainrig.recovery.stores import CheckpointStore
 from trainrig.recovery.work import PROGRESS
-from trainrig.render.launch import NODE_DIR
 from trainrig.store.checkpoint_bucket import CheckpointBucket
 from trainrig.store.journal import Attempt
 from trainrig.tools import rsync
@@ -34,7 +33,6 @@ from trainrig.tools.ssh import Ssh
 
 E = TypeVar("E", bound=Entry)
 
-FOLDER = str(NODE_DIR / "checkpoints")
 PROGRAM = "/usr/local/lib/trainrig/checkpoints"
 STORE_FAILED = 3  # its exit code when the bucket did not do its part
 LIST_SECONDS = 1800  # in which a node reads all that is new on its disk
@@ -109,14 +107,19 @@ class TheNodes:
     keys: Mapping[str, str]
 
     def commit(self, *, generation: int) -> Manifest | None:
-        words = ["list", FOLDER, str(collect.SNAPSHOT)]
+        stamps = snapshot.take(self.ssh)
+
+        def send(missing: Mapping[str, FileEntry]) -> None:
+            self.ssh.each(lambda node: self._send(node, _of(node, missing), stamps[node.rank]))
+
+        words = ["list", str(snapshot.SNAPSHOT)]
         found = self.ssh.each(lambda node: (node.rank, entries_from(self._asked(node, words, LIST_SECONDS))))
         files = {f"{_rank(rank)}/{path}": entry for rank, entries in found for path, entry in entries.items()}
-        return self.store.commit_sent(files, self._send, run_id=self.run_id, generation=generation, now=utc_now())
+        return self.store.commit_sent(files, send, run_id=self.run_id, generation=generation, now=utc_now())
 
     def progress(self) -> str | None:
         """What the lowest rank says that says anything."""
-        words = ["head", "-c", str(MOST_PROGRESS), str(collect.SNAPSHOT / PROGRESS)]
+        words = ["head", "-c", str(MOST_PROGRESS), str(snapshot.SNAPSHOT / PROGRESS)]
         for node in self.ssh.nodes:
             said = self.ssh.run(node, words, check=False)
             if said.ok:
@@ -136,20 +139,17 @@ class TheNodes:
             self._fetch({}, silent)  # a job must not find half of one
         return None, skipped
 
-    def _send(self, missing: Mapping[str, FileEntry]) -> None:
-        def send(node: Node) -> None:
-            if own := _of(node, missing):
-                words = ["send", str(collect.SNAPSHOT), self.url]
-                self._asked(node, words, _patience(own), own)
-
-        self.ssh.each(send)
+    def _send(self, node: Node, files: Mapping[str, FileEntry], stamps: str) -> None:
+        if files:
+            self._asked(node, ["send", str(snapshot.SNAPSHOT), self.url], _patience(files), files)
+        snapshot.require_unchanged(self.ssh, node, stamps)
 
     def _fetch(self, files: Mapping[str, Entry], observe: Observer) -> list[str]:
         """What is wrong with them, in words."""
 
         def fetch(node: Node) -> list[str]:
             own = _of(node, files)
-            wrong = self._asked(node, ["fetch", FOLDER, self.url], _patience(own), own)
+            wrong = self._asked(node, ["fetch", str(snapshot.SOURCE), self.url], _patience(own), own)
             observe(Progress(phase="deliver", message="checkpoints", node=node.name))
             return [f"{_rank(node.rank)}/{path} does not match its sha256" for path in wrong]
 

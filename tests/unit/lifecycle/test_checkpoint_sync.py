@@ -140,7 +140,9 @@ def test_a_checkpoint_counts_although_older_ones_could_not_be_deleted(
     def refused(_store: CheckpointDir, _keep: int) -> None:
         raise AWAY
 
-    monkeypatch.setattr(sync, "_store", CheckpointDir(tmp_path / "store"))
+    store, courier = carried(tmp_path, CheckpointDir(tmp_path / "store"))
+    monkeypatch.setattr(sync, "_store", store)
+    monkeypatch.setattr(sync, "_courier", courier)
     monkeypatch.setattr(CheckpointDir, "prune", refused)
     monkeypatch.setattr(collect, "save_times", lambda _ssh, _since: (7.0, None))
     monkeypatch.setattr(collect, "collect_checkpoints", lambda *_: 1)

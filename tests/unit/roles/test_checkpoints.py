@@ -16,11 +16,10 @@ import pytest
 
 FILES = Path(__file__).parents[3] / "ansible/roles/data/files"
 # `copy ... SOURCE TARGET`: a remote is a folder below $BUCKETS. It obeys --files-from-raw and leaves out what is not
-# there, as rclone does; $MEANWHILE is what the job does while it copies.
+# there, as rclone does.
 RCLONE = """#!/usr/bin/env python3
-import os, shutil, subprocess, sys
+import os, shutil, sys
 *_, source, target = (w.replace("s3:", os.environ["BUCKETS"] + "/") for w in sys.argv[1:] if not w.startswith("--"))
-subprocess.run(os.environ.get("MEANWHILE", "true"), shell=True, check=True)
 if os.path.exists(os.environ["BUCKETS"] + "/down"):
     print("2026/01/01 00:00:00 ERROR : Failed to copy: connection refused", file=sys.stderr)
     sys.exit(1)
@@ -57,16 +56,12 @@ class Node:
         return self.root / "checkpoints"
 
     @property
-    def snapshot(self) -> Path:
-        return self.root / "checkpoints.snapshot"
-
-    @property
     def files(self) -> Path:
         return self.root / "buckets/bucket/runs/abcd2345/checkpoints/files"
 
-    def ask(self, *words: str, document: object = None, **env: str) -> subprocess.CompletedProcess[str]:
+    def ask(self, *words: str, document: object = None) -> subprocess.CompletedProcess[str]:
         stdin = None if document is None else json.dumps({"files": document, "env": {"KEY": "of the job"}})
-        env = {**os.environ, "BUCKETS": str(self.root / "buckets"), **env}
+        env = {**os.environ, "BUCKETS": str(self.root / "buckets")}
         argv = [sys.executable, str(self.root / "checkpoints.py"), *words]
         return subprocess.run(argv, input=stdin, env=env, capture_output=True, text=True, check=False, timeout=60)
 
@@ -76,10 +71,10 @@ class Node:
         return json.loads(done.stdout or "null")
 
     def list(self) -> Any:
-        return self.answer("list", str(self.folder), str(self.snapshot))
+        return self.answer("list", str(self.folder))
 
-    def send(self, files: Mapping[str, Any], **env: str) -> subprocess.CompletedProcess[str]:
-        return self.ask("send", str(self.snapshot), URL, document=files, **env)
+    def send(self, files: Mapping[str, Any]) -> subprocess.CompletedProcess[str]:
+        return self.ask("send", str(self.folder), URL, document=files)
 
     def fetch(self, files: Mapping[str, Any]) -> Any:
         return self.answer("fetch", str(self.folder), URL, document=files)
@@ -116,7 +111,7 @@ def test_files_go_into_the_bucket_under_their_sums(node: Node) -> None:
         "modified_ns": 1_700_000_000_123_456_789,
     }
     assert {p.name for p in node.files.iterdir()} == {sha256(t) for t in ("step-1", "step-2", "the same")}
-    assert not Path(f"{node.snapshot}.sent").exists()
+    assert not Path(f"{node.folder}.sent").exists()
 
 
 def test_another_node_has_what_the_first_had(node: Node) -> None:
@@ -174,17 +169,6 @@ def test_a_bucket_that_does_not_answer_is_not_a_bucket_without_files(node: Node)
     assert (sent.returncode, sent.stderr) == (3, "ERROR : Failed to copy: connection refused\n")
     subprocess.run(["rm", "-rf", *node.folder.iterdir()], check=True)
     assert node.ask("fetch", str(node.folder), URL, document=listed).returncode == 3
-
-
-def test_a_file_that_the_job_writes_over_while_it_is_sent_is_no_checkpoint(node: Node) -> None:
-    listed = fill(node)
-    written = {"step-1/config": listed["step-1/config"]}
-    sent = node.send(written, MEANWHILE=f"echo more >>{node.folder}/step-1/config")
-    assert (sent.returncode, sent.stderr) == (4, "step-1/config changed while it was sent\n")
-    # One that replaces its files does not disturb.
-    listed = node.list()
-    replaced = {"step-2/config": listed["step-2/config"]}
-    assert node.send(replaced, MEANWHILE=f"cd {node.folder}/step-2; echo x >.c; mv .c config").returncode == 0
 
 
 def test_what_has_not_changed_is_not_read_again(node: Node) -> None:

@@ -1,29 +1,28 @@
 #!/usr/bin/python3
 """checkpoints VERB ...: moves a job's checkpoints between this node and a bucket, where files lie under their sha256.
 
-checkpoints list FOLDER SNAPSHOT  takes a snapshot of the folder, and prints {path: entry} of what is in it
-checkpoints send SNAPSHOT URL     puts files at URL/SHA256
-checkpoints fetch FOLDER URL      makes the folder hold the files and nothing else; prints the paths of which the bucket
-                                  has no content, or another
+checkpoints list FOLDER       prints {path: entry} of what is in it
+checkpoints send FOLDER URL   puts files at URL/SHA256
+checkpoints fetch FOLDER URL  makes the folder hold the files and nothing else; prints the paths of which the bucket has
+                              no content, or another
 
 What to send or fetch is in stdin: {"files": {path: entry}, "env": {...}}. An entry is {"sha256", "size", "modified_ns"}
 of a file or {"link"} of a symbolic link; `env` has the job's own keys, which are given anew each time, since those on
-the node go with the job and its last checkpoint is sent after it. Exits with 3 when the bucket does not do its part,
-and with 4 when the job wrote meanwhile.
+the node go with the job and its last checkpoint is sent after it. Exits with 3 when the bucket does not do its part.
+Whether the job writes into a file meanwhile is for the caller to see.
 """
 
 import hashlib
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 from buckets import complaint, remote, run
 
-STORE_FAILED, CHANGED = 3, 4
+STORE_FAILED = 3
 SUMS = "/run/trainrig/checkpoint-sums.json"
 # A file that is younger may change again without another time: its sum is not kept.
 SETTLED_NS = 2 * 10**9
@@ -31,10 +30,6 @@ BLOCK = 1 << 20
 # Whoever asked tries again, and may have less time than rclone's own patience.
 QUICK = ("--retries=1", "--low-level-retries=3")
 TRANSFERS = 8
-
-
-class Changed(Exception):
-    """The job wrote a file that is being read."""
 
 
 def walk(folder, below=""):
@@ -46,10 +41,6 @@ def walk(folder, below=""):
                 yield path, item.stat(follow_symlinks=False)
             elif item.is_dir(follow_symlinks=False):
                 yield from walk(item.path, path + "/")
-
-
-def same(status, entry):
-    return status.st_size == entry["size"] and status.st_mtime_ns == entry["modified_ns"]
 
 
 def entries(folder):
@@ -66,8 +57,6 @@ def entries(folder):
         stamp = [status.st_size, status.st_mtime_ns]
         digest = known[key][2] if known.get(key, [])[:2] == stamp else digest_of(full)
         made = {"sha256": digest, "size": status.st_size, "modified_ns": status.st_mtime_ns}
-        if not same(os.stat(full), made):
-            raise Changed(f"{path} changed while it was read")
         if time.time_ns() - status.st_mtime_ns > SETTLED_NS:
             new[key] = [*stamp, digest]
         return path, made
@@ -102,20 +91,8 @@ def digest_of(path):
     return digest.hexdigest()
 
 
-def take_snapshot(folder, snapshot):
-    """Hard links: a job that replaces its files goes on while they are read. One that is renamed while the links are
-    made is there under its other name a moment later."""
-    for _ in range(3):
-        shutil.rmtree(snapshot, ignore_errors=True)
-        done = subprocess.run(["cp", "-al", folder, snapshot], capture_output=True, text=True, check=False)
-        if done.returncode == 0:
-            return
-    raise Changed(done.stderr.strip().splitlines()[-1])
-
-
-def list_files(folder, snapshot):
-    take_snapshot(folder, snapshot)
-    print(json.dumps(entries(snapshot)))
+def list_files(folder):
+    print(json.dumps(entries(folder)))
 
 
 def asked():
@@ -124,23 +101,19 @@ def asked():
     return document["files"]
 
 
-def send(snapshot, url):
-    wanted = {entry["sha256"]: (path, entry) for path, entry in asked().items()}
-    folder = f"{snapshot}.sent"
-    shutil.rmtree(folder, ignore_errors=True)
-    os.mkdir(folder)
+def send(folder, url):
+    named = f"{folder}.sent"
+    shutil.rmtree(named, ignore_errors=True)
+    os.mkdir(named)
     try:
-        for digest, (path, _) in wanted.items():
-            os.link(os.path.join(snapshot, path), os.path.join(folder, digest))
+        for digest, path in {entry["sha256"]: path for path, entry in asked().items()}.items():
+            os.link(os.path.join(folder, path), os.path.join(named, digest))
         # Nothing there is asked for first, which would take the right to list: what lies under a sum is that or torn.
-        done = run("copy", *QUICK, "--no-check-dest", f"--transfers={TRANSFERS}", folder, remote(url))
-        for digest, (path, entry) in wanted.items():
-            if not same(os.stat(os.path.join(folder, digest)), entry):
-                raise Changed(f"{path} changed while it was sent")
-        if done.returncode:
-            give_up(STORE_FAILED, complaint(done))
+        done = run("copy", *QUICK, "--no-check-dest", f"--transfers={TRANSFERS}", named, remote(url))
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(named, ignore_errors=True)
+    if done.returncode:
+        give_up(complaint(done))
 
 
 def fetch(folder, url):
@@ -193,7 +166,7 @@ def download(digests, url, incoming):
         input="\n".join(digests),
     )  # fmt: skip
     if done.returncode:
-        give_up(STORE_FAILED, complaint(done))
+        give_up(complaint(done))
 
 
 def place(folder, incoming, digest, paths):
@@ -213,17 +186,10 @@ def made_room(folder, path):
     return full
 
 
-def give_up(code, why):
+def give_up(why):
     print(why, file=sys.stderr)
-    sys.exit(code)
-
-
-def main(verb, *words):
-    try:
-        {"list": list_files, "send": send, "fetch": fetch}[verb](*words)
-    except Changed as error:
-        give_up(CHANGED, str(error))
+    sys.exit(STORE_FAILED)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    {"list": list_files, "send": send, "fetch": fetch}[sys.argv[1]](*sys.argv[2:])
