@@ -132,9 +132,18 @@ def test_a_job_that_its_node_stops_is_recorded_as_stopped(tmp_path: Path, runs: 
 
 def test_a_container_that_never_started_is_recorded_with_dockers_code(tmp_path: Path) -> None:
     text = render("job", "job-end").replace("/var/lib/trainrig/job", str(tmp_path))
-    run(tmp_path, "EXIT_STATUS=125 SERVICE_RESULT=exit-code\n" + text, {"docker": "exit 1", "journalctl": "exit 0"})
+    docker = {"docker": '[ "$1" = version ]', "journalctl": "exit 0"}
+    run(tmp_path, "EXIT_STATUS=125 SERVICE_RESULT=exit-code\n" + text, docker)
     record = yaml.safe_load((tmp_path / "exit.json").read_text())
     assert (record["exit_code"], record["oom_killed"], record["started_at"]) == (125, False, "")
+    assert not record["stopped"]
+
+
+@pytest.mark.parametrize("docker", ['[ "$1" = inspect ] && echo 143 false 2026-01-01T00:00:00Z x', "exit 1"])
+def test_a_job_whose_docker_has_died_is_recorded_as_stopped(tmp_path: Path, docker: str) -> None:
+    text = render("job", "job-end").replace("/var/lib/trainrig/job", str(tmp_path))
+    run(tmp_path, "EXIT_STATUS=125 SERVICE_RESULT=exit-code\n" + text, {"docker": docker, "journalctl": "exit 0"})
+    assert yaml.safe_load((tmp_path / "exit.json").read_text())["stopped"]
 
 
 def poll(tmp_path: Path) -> str:
