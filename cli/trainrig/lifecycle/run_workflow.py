@@ -12,19 +12,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from dbos import DBOS, SetWorkflowID, WorkflowHandle
 
 from trainrig.errors import RigBusy, RigError
-from trainrig.lifecycle import run_engine, run_launch, run_next, run_rig, run_watch
+from trainrig.lifecycle import run_engine, run_facts, run_launch, run_next, run_rig, run_watch
 from trainrig.lifecycle.results import error_document
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.offer import Market
 from trainrig.store import locks
 
 LOCK_LOOK_SECONDS = 1.0
+CANCEL_LOOK_SECONDS = 1.0
 
 # DBOS calls functions by name and hands them JSON; what cannot be JSON (who observes, who interrupts) is found here.
 _contexts: dict[str, RunContext] = {}
@@ -191,11 +192,32 @@ def _played(run_id: str) -> Iterator[RunContext]:
             _contexts[run_id] = _open(run_id)
     run = _contexts[run_id]
     try:
-        with _alone(run):
+        with _alone(run), _heeding(run):
             yield run
     finally:
         if not given:
             _contexts.pop(run_id, None)
+
+
+@contextmanager
+def _heeding(run: RunContext) -> Iterator[None]:
+    """Lets a cancel end the step that runs: a rig that comes up or is configured shall not get as far as its job."""
+    over = threading.Event()
+
+    def look() -> None:
+        with suppress(RigError), run.opened() as context:  # a journal that does not answer is for the steps to tell of
+            while not over.wait(CANCEL_LOOK_SECONDS):
+                if run_facts.cancelled(context, run.run_id):
+                    run.stop.set()
+                    return
+
+    thread = threading.Thread(target=look, name=f"cancel-{run.run_id}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 @contextmanager
