@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from support import jobs, rigs, stub_rigs
+from support.no_sync import NoSync
 from support.stub_cloud import objects
 from trainrig.errors import StoreFailed
 from trainrig.lifecycle import job_control, next_rig, run_watch
@@ -118,17 +119,3 @@ def test_a_node_that_is_silent_for_twenty_seconds_is_the_reason(
     monkeypatch.setattr(job_control, "follow", follow)
     assert run_watch.watch_job(run, 1)["kind"] == "lost"
     assert bool(begun) is ready
-
-
-class NoSync:
-    committed = 0
-    saves: tuple[object, ...] = ()
-    failing = False
-
-    def __init__(self, *_: object, **__: object) -> None: ...
-
-    def start(self) -> None: ...
-
-    def stop(self) -> None: ...
-
-    def looked_at(self, rank: int, mark: str | None) -> None: ...

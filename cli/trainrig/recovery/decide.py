@@ -30,7 +30,6 @@ from trainrig.recovery.facts import (
     Prepare,
     Replace,
     RestartJob,
-    Save,
     Stop,
     Wait,
 )
@@ -56,8 +55,6 @@ def decide(facts: Facts) -> Action:
             return _job_failed(facts)
         case Observation.SETUP_FAILED:
             return _setup_failed(facts)
-        case Observation.NOTICE:
-            return Save()
         case Observation.SAVED:
             return _replace(facts, "the cloud takes a node back")
         case Observation.SILENT:

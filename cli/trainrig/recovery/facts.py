@@ -13,7 +13,6 @@ from trainrig.model.offer import Market
 
 class Observation(StrEnum):
     HEALTHY = "healthy"  # heartbeats arrive, the job runs
-    NOTICE = "notice"  # the cloud announced that it takes a node back
     SAVED = "saved"  # after a notice: what the job could save is committed
     SILENT = "silent"  # no heartbeat; nobody has said why
     JOB_DONE = "job_done"  # every rank ended with 0
@@ -91,11 +90,6 @@ class Prepare:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Save:
-    """Send the save signal, commit what it writes, then look again."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class AskCloud:
     """Nobody but the cloud knows whether the nodes exist; ask before judging the job."""
 
@@ -149,4 +143,4 @@ class Stop:
     reason: str
 
 
-Action = Continue | Prepare | Save | AskCloud | RestartJob | Replace | Move | Wait | Finish | Fail | Stop
+Action = Continue | Prepare | AskCloud | RestartJob | Replace | Move | Wait | Finish | Fail | Stop

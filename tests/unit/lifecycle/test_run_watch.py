@@ -8,6 +8,7 @@ import pytest
 
 from support import rigs
 from support.jobs import a_job
+from support.no_sync import NoSync
 from trainrig.lifecycle import job_control, run_watch
 from trainrig.lifecycle.job_control import JobEnd, NodeEnd
 from trainrig.lifecycle.last_save import Saved
@@ -19,20 +20,6 @@ from trainrig.model.placement import CatalogStamp, Placement
 from trainrig.model.rig import RigState
 from trainrig.store.journal import AttemptState, Happening
 from trainrig.tools.ssh import Ssh
-
-
-class NoSync:
-    committed = 1
-    saves: tuple[object, ...] = ()
-
-    def __init__(self, *_: object, **__: object) -> None: ...
-
-    def start(self) -> None: ...
-
-    def stop(self) -> None: ...
-
-    def commit_now(self) -> bool:
-        return False
 
 
 @pytest.fixture
@@ -47,6 +34,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> RunContext:
         placement=Placement(job="hello", catalog=stamp, chosen=rigs.candidate(), fallbacks=(there,), rejections=()),
         observe=silent,
     )
+    monkeypatch.setattr(NoSync, "committed", 1)
     monkeypatch.setattr(run_watch, "CheckpointSync", NoSync)
     made.rig.create()
     with made.opened() as context:

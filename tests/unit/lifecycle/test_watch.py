@@ -13,6 +13,7 @@ import pytest
 
 from support import rigs
 from support.jobs import a_node
+from support.no_sync import NoSync
 from trainrig.lifecycle import watch as watching
 from trainrig.lifecycle.checkpoint_sync import CheckpointSync
 from trainrig.lifecycle.watch import Hooks, Watched, watch
@@ -27,13 +28,6 @@ from trainrig.tools.ssh import Ssh
 
 WELL = {"exit_code": 0, "oom_killed": False, "finished_at": "2026-01-01T00:00:00Z"}
 NODES = (a_node(0), a_node(1))
-
-
-class NoSync:
-    committed = 0
-
-    def looked_at(self, rank: int, mark: str | None) -> None:
-        pass
 
 
 Beat = dict[str, Any] | None

@@ -22,7 +22,6 @@ from trainrig.recovery.facts import (
     Prepare,
     Replace,
     RestartJob,
-    Save,
     Stop,
     Wait,
 )
@@ -37,7 +36,6 @@ PAST_BUDGET = Limits(budget_usd=Decimal(10))
     [
         (BASE, Continue()),
         (replace(BASE, observation=Observation.JOB_DONE), Finish()),
-        (replace(BASE, observation=Observation.NOTICE), Save()),
         (
             replace(BASE, observation=Observation.NOWHERE, recoveries=500, recoveries_without_progress=9),
             Wait(market=None),
