@@ -293,7 +293,7 @@ def test_a_refusal_is_not_the_end_of_a_run(context: Context) -> None:
 def test_a_kill_right_after_a_failed_attempt_is_gone_leaves_no_bill_open(
     context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    objects.order({"op": "create", "type": "stub_node", "rank": 1, "error": "InsufficientCapacity", "times": 1})
+    objects.order({"op": "create", "type": "stub_node", "rank": 1, "error": "NotYetVisible", "times": 1})
     update = Journal.update_attempt
 
     def killed(journal: Journal, attempt: Attempt, state: AttemptState, **more: Any) -> Attempt:

@@ -97,7 +97,9 @@ def apply(context: Context, order: Order, *, of_run: bool = False) -> Up:
         except RigError as error:
             clean = not isinstance(error, (Interrupted, DestroyIncomplete)) and _nothing_left(context, rig)
             state = RigState.RECOVERING if of_run else RigState.FAILED
-            context.journal.set_state(rig.run_id, state, clean=clean and not of_run, reason=error.message)
+            # Of a run, its own end tells the places: one that waits for machines is here every few minutes.
+            reason = error.message.partition("\n")[0] if of_run else error.message
+            context.journal.set_state(rig.run_id, state, clean=clean and not of_run, reason=reason)
             raise
         context.journal.set_state(rig.run_id, RigState.CONFIGURING)
         return up

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +70,8 @@ def try_candidate(
     journal, cloud = context.journal, candidate.offer.cloud
     facts = registry.facts(cloud)
     attempt = journal.start_attempt(rig.run_id, generation, candidate)
+    if attempt.tries > 1:
+        _forget_roots(context, rig, generation)
     root = context.rig_dir(rig.identity).attempt(generation, attempt.number)
     with context.terraform(root, cloud) as terraform:
         try:
@@ -103,6 +106,15 @@ def try_candidate(
         return roll_back(context, rig, attempt, Failure(fault=FaultClass.CAPACITY, meaning=wrong))
     attempt = journal.update_attempt(attempt, AttemptState.UP, nodes=nodes)
     return Up(attempt=attempt, nodes=nodes, root=root)
+
+
+def _forget_roots(context: Context, rig: Rig, generation: int) -> None:
+    """Of tries whose line has become a later one's, since nothing of them was left."""
+    directory = context.rig_dir(rig.identity)
+    known = {directory.attempt(a.generation, a.number) for a in context.journal.attempts(rig.run_id)}
+    for root in directory.path.glob(f"{generation}-*"):
+        if root.is_dir() and root not in known:
+            shutil.rmtree(root, ignore_errors=True)
 
 
 def _ordered_image(root: Path) -> str | None:

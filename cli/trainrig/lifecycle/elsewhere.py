@@ -145,9 +145,8 @@ def _rested(context: Context, run: RunContext, now: datetime) -> Callable[[Candi
     attempts = context.journal.attempts(run.run_id)
     for a in attempts:
         if a.fault in RESTS:
-            bad.setdefault((a.cloud, a.region, a.zone, a.instance_type, a.market), []).append(
-                a.ended_at or a.started_at
-            )
+            times = bad.setdefault((a.cloud, a.region, a.zone, a.instance_type, a.market), [])
+            times.extend([a.ended_at or a.started_at] * a.tries)
     for h in context.journal.happenings(run.run_id, ("job_ended",)):
         if h.data.get("kind") in {"lost", "noticed"}:
             of = [a for a in attempts if a.generation <= h.data["generation"]]

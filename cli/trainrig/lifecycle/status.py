@@ -129,4 +129,5 @@ def _attempt(
         seconds=int(((attempt.ended_at or now) - attempt.started_at).total_seconds()),
         cost_usd=Decimal("0.00") if charge is None else charge.usd(now),
         lost_seconds=lost_seconds,
+        tries=attempt.tries,
     )

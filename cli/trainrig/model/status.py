@@ -43,6 +43,7 @@ class AttemptStatus:
     seconds: int
     cost_usd: Decimal
     lost_seconds: int | None  # of work that no checkpoint has; None: its job never started, or runs
+    tries: int = 1  # of the same place, one after another
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -113,4 +113,5 @@ def attempt_document(a: AttemptStatus) -> dict[str, Any]:
         "seconds": a.seconds,
         "cost_usd": money.text(a.cost_usd),
         "lost_seconds": a.lost_seconds,
+        "tries": a.tries,
     }

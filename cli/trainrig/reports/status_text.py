@@ -53,6 +53,7 @@ def attempts(found: Sequence[AttemptStatus]) -> str:
         where = f"{a.cloud} {a.zone or a.region}"
         machine = f"{a.nodes} x {a.instance_type}"
         failed = f"{a.fault.value}: {a.reason}" if a.fault else a.reason
+        failed = ", ".join(filter(None, (f"try {a.tries}" if a.tries > 1 else "", failed)))
         spent = remaining(timedelta(seconds=a.seconds))
         lost = "" if a.lost_seconds is None else remaining(timedelta(seconds=a.lost_seconds))
         name, cost = f"{a.generation}-{a.number}", dollars(a.cost_usd)

@@ -91,6 +91,11 @@ MIGRATIONS = (
     ALTER TABLE attempts ADD COLUMN account TEXT NOT NULL DEFAULT '';
     ALTER TABLE cooldowns ADD COLUMN account TEXT;
     """,
+    """
+    -- a place that refuses a run again and again is one line, with the seconds that its earlier tries have cost
+    ALTER TABLE attempts ADD COLUMN tries INTEGER NOT NULL DEFAULT 1;
+    ALTER TABLE charges ADD COLUMN before_seconds INTEGER NOT NULL DEFAULT 0;
+    """,
 )
 
 

@@ -25,6 +25,8 @@ from trainrig.model.placement import Candidate
 from trainrig.model.rig import RigIdentity, RigState
 from trainrig.store import db
 
+REFUSALS = (FaultClass.CAPACITY, FaultClass.QUOTA)  # after which the next place is tried, and this one later
+
 
 class AttemptState(StrEnum):
     INTENDED = "intended"  # written down, nothing asked of the cloud yet
@@ -58,6 +60,7 @@ class Attempt:
     started_at: datetime
     ended_at: datetime | None
     account: str = ""  # which of the cloud's several accounts
+    tries: int = 1  # this one, and those before it in the generation that the same place refused at the same price
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -206,13 +209,17 @@ class Journal:
         return tuple(Happening(at=_moment(r["at"]), kind=r["kind"], data=json.loads(r["data"])) for r in rows)
 
     def start_attempt(self, run_id: str, generation: int, candidate: Candidate) -> Attempt:
-        """Writes the next attempt of a generation down as intended."""
+        """Writes the next attempt of a generation down as intended. Where the same place has refused the generation
+        before, the line of that try, of which nothing is left, becomes this one's, and so does its charge: a run that
+        waits for machines has a line a place and not one a try."""
         offer = candidate.offer
         with db.transaction(self.db):
             (last,) = self.db.execute(
                 "SELECT coalesce(max(number), 0) FROM attempts WHERE run_id = ? AND generation = ?",
                 (run_id, generation),
             ).fetchone()
+            if self._take_again(run_id, generation, candidate, last + 1):
+                return self.attempt(run_id, generation, last + 1)
             self.db.execute(
                 "INSERT INTO attempts (run_id, generation, number, cloud, region, zone, instance_type, market, nodes,"
                 " price_hour_usd, state, started_at, account) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -233,6 +240,37 @@ class Journal:
                 ),
             )
         return self.attempt(run_id, generation, last + 1)
+
+    def _take_again(self, run_id: str, generation: int, candidate: Candidate, number: int) -> bool:
+        offer = candidate.offer
+        before = self.db.execute(
+            "SELECT number FROM attempts WHERE (run_id, generation, cloud, account, region, instance_type, market,"
+            " nodes, price_hour_usd, state) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) AND zone IS ? AND fault IN (?, ?)",
+            (
+                run_id,
+                generation,
+                offer.cloud,
+                candidate.account,
+                offer.region,
+                offer.instance_type,
+                offer.market,
+                candidate.nodes,
+                str(offer.price_hour_usd or 0),
+                AttemptState.GONE,
+                offer.zone,
+                *REFUSALS,
+            ),
+        ).fetchone()
+        if before is None:
+            return False
+        key = (run_id, generation, before["number"])
+        self.db.execute(
+            "UPDATE attempts SET number = ?, tries = tries + 1, state = ?, fault = NULL, reason = '', started_at = ?,"
+            " ended_at = NULL WHERE (run_id, generation, number) = (?, ?, ?)",
+            (number, AttemptState.INTENDED, _seconds(self._now()), *key),
+        )
+        self.db.execute("UPDATE charges SET number = ? WHERE (run_id, generation, number) = (?, ?, ?)", (number, *key))
+        return True
 
     def attempt(self, run_id: str, generation: int, number: int) -> Attempt:
         row = self.db.execute(
@@ -257,7 +295,8 @@ class Journal:
         reason: str = "",
         nodes: Sequence[Node] | None = None,
     ) -> Attempt:
-        """A fault and a reason stay once they are known; GONE ends the attempt."""
+        """A fault and a reason stay once they are known; GONE ends the attempt. What a place that is tried again has
+        refused is one line of the journal."""
         key = (attempt.run_id, attempt.generation, attempt.number)
         with db.transaction(self.db):
             self.db.execute(
@@ -274,17 +313,18 @@ class Journal:
                     *key,
                 ),
             )
-            self._append(
-                attempt.run_id,
-                "attempt",
-                {
-                    "generation": attempt.generation,
-                    "number": attempt.number,
-                    "state": state,
-                    "fault": fault,
-                    "reason": reason,
-                },
-            )
+            if attempt.tries == 1 or fault or state not in {AttemptState.APPLYING, AttemptState.GONE}:
+                self._append(
+                    attempt.run_id,
+                    "attempt",
+                    {
+                        "generation": attempt.generation,
+                        "number": attempt.number,
+                        "state": state,
+                        "fault": fault,
+                        "reason": reason,
+                    },
+                )
         return self.attempt(*key)
 
     def _append(self, run_id: str, kind: str, data: Mapping[str, Any]) -> None:
@@ -331,6 +371,7 @@ def _attempt(row: sqlite3.Row) -> Attempt:
         started_at=_moment(row["started_at"]),
         ended_at=_moment(row["ended_at"]) if row["ended_at"] is not None else None,
         account=row["account"],
+        tries=row["tries"],
     )
 
 

@@ -23,10 +23,11 @@ class Charge:
     price_hour_usd: Decimal  # of one node
     started_at: datetime
     ended_at: datetime | None
+    before_seconds: int = 0  # of one node, of earlier tries of the same attempt
 
     def seconds(self, now: datetime) -> int:
         """Of one node."""
-        return max(0, int(((self.ended_at or now) - self.started_at).total_seconds()))
+        return self.before_seconds + max(0, int(((self.ended_at or now) - self.started_at).total_seconds()))
 
     def usd(self, now: datetime) -> Decimal:
         """Rounded to the cent here, so that the lines of a bill add up to its total."""
@@ -34,10 +35,11 @@ class Charge:
 
 
 def begin(journal: Journal, attempt: Attempt, now: datetime) -> None:
-    """The first node may exist from now on. Beginning twice is beginning once."""
+    """The first node may exist from now on. Beginning twice is beginning once; one that has ended is tried again."""
     journal.db.execute(
         "INSERT INTO charges (run_id, generation, number, nodes, price_hour_usd, started_at) VALUES (?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT DO NOTHING",
+        " ON CONFLICT DO UPDATE SET before_seconds = before_seconds + ended_at - started_at,"
+        " started_at = excluded.started_at, ended_at = NULL WHERE ended_at IS NOT NULL",
         (
             attempt.run_id,
             attempt.generation,
@@ -72,6 +74,7 @@ def charges(journal: Journal, run_id: str | None = None) -> tuple[Charge, ...]:
             price_hour_usd=Decimal(r["price_hour_usd"]),
             started_at=datetime.fromtimestamp(r["started_at"], UTC),
             ended_at=None if r["ended_at"] is None else datetime.fromtimestamp(r["ended_at"], UTC),
+            before_seconds=r["before_seconds"],
         )
         for r in rows
     )

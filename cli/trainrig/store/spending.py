@@ -28,6 +28,7 @@ def by_account(
         account = accounts.get((charge.run_id, charge.generation, charge.number))
         if account is None:
             continue
-        begin = charge.started_at if since is None else max(charge.started_at, since)
-        spent[account] += replace(charge, started_at=begin).usd(now)
+        if since is not None and charge.started_at < since:  # and so were its earlier tries
+            charge = replace(charge, started_at=since, before_seconds=0)
+        spent[account] += charge.usd(now)
     return dict(spent)

@@ -67,6 +67,7 @@ def test_an_attempt_says_what_it_failed_on_and_what_it_cost() -> None:
     assert "1-2" in said
     assert "capacity: AWS has no free machine" in said
     assert "$0.61" in said
+    assert "try 12, capacity: AWS" in status_text.attempts([replace(ATTEMPT, tries=12)])
 
 
 def test_costs_are_the_attempts_with_their_sum_and_the_advice() -> None:

@@ -4,6 +4,7 @@ import sqlite3
 import stat
 from collections.abc import Iterator
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -154,3 +155,37 @@ def test_machines_that_share_the_folder_share_no_memory(tmp_path: Path, monkeypa
     assert mode() == "wal"
     monkeypatch.setattr(db, "shared_by_machines", lambda _folder: True)
     assert mode() == "delete"
+
+
+def test_a_place_that_refuses_again_is_one_line(journal: Journal) -> None:
+    """Those of another price or fault, of what came up, and of another generation stay lines of their own."""
+    journal.intend(identity(), details={})
+    dear = candidate(price_hour_usd=Decimal(99))
+    tried = (
+        (2, candidate(), FaultClass.CAPACITY),
+        (2, dear, FaultClass.CAPACITY),
+        (2, candidate(), FaultClass.QUOTA),
+        (3, candidate(), FaultClass.CAPACITY),
+        (2, candidate(), FaultClass.EVENTUAL),
+        (2, candidate(), None),
+        (2, dear, None),
+    )
+    for generation, place, fault in tried:
+        attempt = journal.start_attempt("abcd2345", generation, place)
+        assert (attempt.state, attempt.fault, attempt.reason) == (AttemptState.INTENDED, None, "")
+        if fault:
+            attempt = journal.update_attempt(attempt, AttemptState.ROLLING_BACK, fault=fault, reason="none is free")
+            journal.update_attempt(attempt, AttemptState.GONE)
+        else:
+            journal.update_attempt(attempt, AttemptState.UP)
+    lines = [(a.generation, a.number, a.tries, a.fault) for a in journal.attempts("abcd2345")]
+    assert lines == [
+        (2, 4, 3, FaultClass.EVENTUAL),
+        (2, 5, 1, None),
+        (2, 6, 2, None),
+        (3, 1, 1, FaultClass.CAPACITY),
+    ]
+    said = [(h.data["number"], h.data["state"]) for h in journal.happenings("abcd2345", ("attempt",))]
+    assert said.count((3, AttemptState.ROLLING_BACK)) == 1
+    assert (3, AttemptState.GONE) not in said  # what a place has refused again is one line
+    assert said[-1] == (6, AttemptState.UP)
