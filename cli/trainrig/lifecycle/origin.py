@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from trainrig.errors import RigUnknown, SpecInvalid
+from trainrig.lifecycle import run_facts
 from trainrig.lifecycle.checkpoint_stores import store_of, url_of
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.run_context import RunContext, load
@@ -92,7 +93,14 @@ def _last(context: Context, job: Job) -> str | None:
 
 
 def _has_done_its_work(context: Context, rig: Rig) -> bool:
-    return any(h.kind == "job_ended" and h.data.get("kind") == "done" for h in context.journal.happenings(rig.run_id))
+    """Whether its job ended well, and what it made is here: what went with its nodes must be made again."""
+    done = False
+    for h in context.journal.happenings(rig.run_id, ("job_ended", run_facts.COLLECTED)):
+        if h.kind == "job_ended":
+            done = h.data["kind"] == "done"
+        elif done:
+            return True
+    return False
 
 
 def _began_afresh(run: RunContext) -> bool:

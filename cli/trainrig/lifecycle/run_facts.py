@@ -23,6 +23,8 @@ from trainrig.store.journal import Attempt, AttemptState, Happening
 MOVING: Final = "moving"
 # The same before a limit, a guard or a person stops a job.
 STOPPING: Final = "stopping"
+# The line after which nothing of a job is on its nodes alone.
+COLLECTED: Final = "collected"
 
 
 def facts(

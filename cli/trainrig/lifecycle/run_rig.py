@@ -102,6 +102,7 @@ def collect_results(run: RunContext) -> dict[str, Any]:
             return {"kind": "uncollected", "reason": error.message, "outputs": {}, "metrics": {}}
         finally:
             ssh.close()
+        context.journal.append(run.run_id, run_facts.COLLECTED, {})
     return {
         "kind": "collected",
         "outputs": results.outputs_document(found),

@@ -38,6 +38,7 @@ def ran(
     *,
     files: Path | None = None,
     end: str = "lost",
+    collected: bool = True,
     resume: str = "resume",
     name: str = "finetune",
 ) -> RunContext:
@@ -51,6 +52,8 @@ def ran(
     if files is not None:
         run.checkpoints.commit(files, run_id=run_id, generation=1, now=datetime(2026, 1, 1, tzinfo=UTC))
     context.journal.append(run_id, "job_ended", {"kind": end})
+    if collected:
+        context.journal.append(run_id, "collected", {})
     context.journal.set_state(run_id, RigState.DESTROYED, clean=True)
     # rigs of one second have no order
     context.journal.db.execute("UPDATE rigs SET created_at = rowid WHERE run_id = ?", (run_id,))
@@ -77,6 +80,11 @@ def test_a_run_that_has_done_its_work_is_not_gone_on_with(context: Context, file
     ran(context, "first111", files=files)
     ran(context, "second11", files=files, end="done")
     assert origin_of(context, job("resume"), ENVIRONMENT) is None
+
+
+def test_a_run_whose_outputs_went_with_its_nodes_is_gone_on_with(context: Context, files: Path) -> None:
+    ran(context, "first111", files=files, end="done", collected=False)
+    assert origin_of(context, job("resume"), ENVIRONMENT) == "first111"
 
 
 def test_a_fresh_run_cuts_off_what_came_before_it(context: Context, files: Path) -> None:

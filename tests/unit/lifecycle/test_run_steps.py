@@ -12,7 +12,8 @@ import pytest
 
 from support import rigs
 from support.jobs import a_job
-from trainrig.lifecycle import run_facts, run_launch, run_next, run_rig, run_watch
+from trainrig.errors import CommandFailed
+from trainrig.lifecycle import collect, run_facts, run_launch, run_next, run_rig, run_watch
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.environment import Environment
 from trainrig.model.events import silent
@@ -79,3 +80,19 @@ def test_a_job_that_was_started_is_not_started_again(run: RunContext, journal: J
     journal.append(run.run_id, "job_started", {"generation": 1})
     assert run_launch.launch(run, 1) == {"kind": "launched"}  # without a word to the node, which is none
     assert journal.rig(run.run_id).state is RigState.RUNNING
+
+
+@pytest.mark.parametrize("fetched", [True, False])
+def test_what_was_fetched_is_written_down(run: RunContext, monkeypatch: pytest.MonkeyPatch, fetched: bool) -> None:
+    def collected(*_: object) -> dict[str, Path]:
+        if not fetched:
+            raise CommandFailed("the node does not answer")
+        return {}
+
+    monkeypatch.setattr(collect, "collect_outputs", collected)
+    with run.opened() as context:
+        attempt = context.journal.start_attempt(run.run_id, 1, rigs.candidate())
+        context.journal.update_attempt(attempt, AttemptState.UP, nodes=[rigs.node(host_key="ssh-ed25519 AAAA")])
+    assert run_rig.collect_results(run)["kind"] == ("collected" if fetched else "uncollected")
+    with run.opened() as context:
+        assert bool(context.journal.happenings(run.run_id, (run_facts.COLLECTED,))) is fetched
