@@ -46,7 +46,7 @@ def rig_request(
         ssh_public_key=ssh_public_key,
         ssh_ingress_cidrs=environment.ssh_ingress or ssh_ingress_cidrs,
         lease_seconds=min(job.lease_seconds or environment.lease_seconds, environment.max_lease_seconds),
-        checkpoint_prefix=_checkpoint_prefix(job, environment, identity),
+        checkpoint_prefix=_granted_prefix(job, environment, identity),
         read_write_urls=node_rights.written(job),
         read_only_urls=node_rights.read_only(job),
         container=node_rights.pulled(job, offer.cloud),
@@ -97,6 +97,13 @@ def _image(job: Job, offer: Offer, lock: Lock) -> PinnedImage:
             details={"code": choice.code.value if choice.code else "no_image"},
         )
     return choice.image
+
+
+def _granted_prefix(job: Job, environment: Environment, identity: RigIdentity) -> str | None:
+    """The same, where a right of a cloud opens it: at an `s3_endpoint` the job's keys do, and a bucket of that name on
+    AWS is somebody else's."""
+    prefix = _checkpoint_prefix(job, environment, identity)
+    return None if prefix and prefix.startswith("s3://") and job.s3_endpoint else prefix
 
 
 def _checkpoint_prefix(job: Job, environment: Environment, identity: RigIdentity) -> str | None:

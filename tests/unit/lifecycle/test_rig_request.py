@@ -9,7 +9,7 @@ import pytest
 from support import rigs
 from trainrig.errors import Unplaceable
 from trainrig.lifecycle.node_rights import gap_of
-from trainrig.lifecycle.rig_request import rig_request
+from trainrig.lifecycle.rig_request import bucket_of, rig_request
 from trainrig.model.environment import CloudPolicy, Environment
 from trainrig.model.job import Checkpoints, Job, Mount, MountMode, ResourceOption
 from trainrig.render.request import RigRequest
@@ -39,6 +39,14 @@ def test_a_node_may_write_below_its_runs_prefix_and_read_the_declared_buckets() 
     assert request.read_only_urls == ("s3://data/set",)
     assert (request.disk_gb, request.reservation) == (500, "cr-1")
     assert request.existing_network == {"vpc": "vpc-1"}
+
+
+def test_a_store_behind_an_endpoint_is_opened_by_keys_and_no_right_of_a_cloud() -> None:
+    checkpoints = Checkpoints(path="/ckpt", store="s3://ckpt/team")
+    job = Job(name="a", options=(ResourceOption(),), checkpoints=checkpoints, s3_endpoint="https://minio.example")
+    assert make(job).checkpoint_prefix is None
+    offer, environment = rigs.candidate().offer, Environment(name="test", clouds=())
+    assert bucket_of(job, environment, rigs.identity(), offer) == "s3://ckpt/team/abcd2345/"
 
 
 def test_what_is_mounted_may_be_written_unless_the_job_says_that_it_only_reads() -> None:
