@@ -18,6 +18,8 @@ Seen = Mapping[str, Any]
 
 def next_step(run: RunContext, generation: int, seen: Seen) -> dict[str, Any]:
     """What follows: `{do: end|replace|restart, end: {...}}`; `alive`: the nodes can still be asked for outputs."""
+    if run.stop.is_set() and seen["kind"] == "uncollected":
+        return {"do": "end", "end": seen["end"]}
     if run.stop.is_set() or seen["kind"] in {"interrupted", "cancelled"}:
         return _end("cancelled", alive=seen["kind"] in {"cancelled", "launched", "moving"})
     if seen["kind"] == "refused":

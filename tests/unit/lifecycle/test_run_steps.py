@@ -67,6 +67,8 @@ def test_outputs_that_went_with_their_node_are_made_again(
     action = run_next.next_step(run, generation, {"kind": "uncollected", "end": end})
     assert action["do"] == do
     assert action.get("end", end) == end
+    run.stop.set()
+    assert run_next.next_step(run, generation, {"kind": "uncollected", "end": end}) == {"do": "end", "end": end}
 
 
 def test_a_job_that_is_done_and_whose_rig_was_destroyed_is_not_collected(run: RunContext, journal: Journal) -> None:
@@ -83,16 +85,17 @@ def test_a_job_that_was_started_is_not_started_again(run: RunContext, journal: J
 
 
 @pytest.mark.parametrize("fetched", [True, False])
-def test_what_was_fetched_is_written_down(run: RunContext, monkeypatch: pytest.MonkeyPatch, fetched: bool) -> None:
+def test_what_was_fetched_is_written_down(
+    run: RunContext, journal: Journal, monkeypatch: pytest.MonkeyPatch, fetched: bool
+) -> None:
     def collected(*_: object) -> dict[str, Path]:
         if not fetched:
             raise CommandFailed("the node does not answer")
         return {}
 
     monkeypatch.setattr(collect, "collect_outputs", collected)
-    with run.opened() as context:
-        attempt = context.journal.start_attempt(run.run_id, 1, rigs.candidate())
-        context.journal.update_attempt(attempt, AttemptState.UP, nodes=[rigs.node(host_key="ssh-ed25519 AAAA")])
+    run.rig.create()
+    attempt = journal.start_attempt(run.run_id, 1, rigs.candidate())
+    journal.update_attempt(attempt, AttemptState.UP, nodes=[rigs.node(host_key="ssh-ed25519 AAAA")])
     assert run_rig.collect_results(run)["kind"] == ("collected" if fetched else "uncollected")
-    with run.opened() as context:
-        assert bool(context.journal.happenings(run.run_id, (run_facts.COLLECTED,))) is fetched
+    assert bool(journal.happenings(run.run_id, (run_facts.COLLECTED,))) is fetched
