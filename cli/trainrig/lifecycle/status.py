@@ -72,6 +72,8 @@ def _truth(context: Context, rig: Rig, attempts: Sequence[Attempt], *, busy: boo
     if rig.state in RUNNING and rig.details.get("verb") == "run":
         ends = "ends it" if rig.details.get("cancel") else "goes on with it"
         notes.append(f"its run was interrupted: trainrig resume {rig.name}, or a trainrig worker, {ends}")
+    if rig.state is RigState.PLANNED and rig.details.get("verb") == "run":  # no worker knows of it yet
+        notes.append(f"its run was interrupted before it began: trainrig resume {rig.name}, or destroy {rig.name}")
     if rig.state is RigState.FAILED:
         notes.append(f"something of it may be left: trainrig destroy {rig.name}")
     return rig.state, notes

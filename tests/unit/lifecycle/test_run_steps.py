@@ -15,6 +15,7 @@ from support.jobs import a_job
 from trainrig.errors import CommandFailed
 from trainrig.lifecycle import collect, run_facts, run_launch, run_next, run_rig, run_watch
 from trainrig.lifecycle.run_context import RunContext
+from trainrig.lifecycle.status import status
 from trainrig.model.environment import Environment
 from trainrig.model.events import silent
 from trainrig.model.job import Recovery
@@ -99,3 +100,10 @@ def test_what_was_fetched_is_written_down(
     journal.update_attempt(attempt, AttemptState.UP, nodes=[rigs.node(host_key="ssh-ed25519 AAAA")])
     assert run_rig.collect_results(run)["kind"] == ("collected" if fetched else "uncollected")
     assert bool(journal.happenings(run.run_id, (run_facts.COLLECTED,))) is fetched
+
+
+def test_a_run_whose_process_was_killed_before_it_began_says_how_it_goes_on(run: RunContext, journal: Journal) -> None:
+    journal.update_details(run.run_id, verb="run")
+    with run.opened() as context:
+        (note,) = status(context, journal.rig(run.run_id)).notes
+    assert note.endswith("before it began: trainrig resume finetune, or destroy finetune")
