@@ -162,7 +162,8 @@ class TheNodes:
             [PROGRAM, *words],
             stdin=None if document is None else json.dumps(document).encode(),
             timeout_seconds=patience,
-            secrets=tuple(self.keys.values()),
+            # Without keys nothing is masked: one that is also part of a file's name would make it another.
+            secrets=() if document is None else tuple(self.keys.values()),
             check=False,
         )
         if outcome.ok:

@@ -18,6 +18,7 @@ from trainrig.model.node import Node
 from trainrig.model.process import Outcome
 from trainrig.recovery.stores import Changed
 from trainrig.store.checkpoint_bucket import CheckpointBucket
+from trainrig.tools.proc import mask
 from trainrig.tools.ssh import Ssh
 
 KEYS = {"AWS_SECRET_ACCESS_KEY": "s3cret"}
@@ -61,6 +62,7 @@ class Nodes:
     def __init__(self, bucket: Bucket) -> None:
         self.bucket = bucket
         self.content = {0: A, 1: B}
+        self.shared = "shared"  # its name
         self.asked: list[tuple[int, str, dict[str, Any]]] = []
         self.wrong: dict[int, list[str]] = {}
         self.fails: dict[str, Outcome] = {}
@@ -69,7 +71,7 @@ class Nodes:
         verb = words[1]
         document = json.loads(options["stdin"]) if options.get("stdin") else {}
         assert document.get("env", KEYS) == KEYS
-        assert options["secrets"] == ("s3cret",)
+        assert not document or options["secrets"] == ("s3cret",)
         files = document.get("files", {})
         self.asked.append((node.rank, verb, files))
         if verb in self.fails:
@@ -77,13 +79,13 @@ class Nodes:
         answer: object = None
         if verb == "list":
             own = {"sha256": self.content[node.rank], "size": 5, "modified_ns": 7}
-            answer = {"model": own, "shared": {**own, "sha256": "c" * 64}, "last": {"link": "model"}}
+            answer = {"model": own, self.shared: {**own, "sha256": "c" * 64}, "last": {"link": "model"}}
         if verb == "send":
             for entry in files.values():
                 self.bucket.objects[f"p/files/{entry['sha256']}"] = (b"", "1")
         if verb == "fetch":
             answer = self.wrong.get(node.rank, [])
-        return Outcome(returncode=0, stdout=json.dumps(answer), stderr="", seconds=0)
+        return Outcome(returncode=0, stdout=mask(json.dumps(answer), options["secrets"]), stderr="", seconds=0)
 
     def heard(self, verb: str) -> Mapping[int, list[str]]:
         return {rank: sorted(files) for rank, said, files in self.asked if said == verb}
@@ -116,6 +118,14 @@ def test_each_node_sends_its_own_and_what_both_have_is_sent_once(nodes: Nodes, c
     nodes.content[1] = "d" * 64
     assert courier.commit(generation=1) is not None
     assert nodes.heard("send") == {1: ["model"]}
+
+
+def test_a_file_may_be_called_like_a_key(nodes: Nodes, courier: TheNodes) -> None:
+    nodes.shared = "s3cret.bin"
+    made = courier.commit(generation=1)
+    assert made is not None
+    assert "rank-0/s3cret.bin" in made.files
+    assert ["model", "s3cret.bin"] in nodes.heard("send").values()
 
 
 def test_a_file_that_was_written_into_while_it_was_sent_makes_no_checkpoint(
