@@ -314,6 +314,32 @@ def test_a_torn_manifest_passes_its_checkpoint_over(place: Place, source: Path) 
     assert model(place) == ("c", [])
 
 
+@pytest.mark.parametrize("harm", ["tamper", "lose"])
+@pytest.mark.parametrize(("path", "harmed", "given"), [("model.bin", 1, "a"), ("sub/opt.bin", 2, None)])
+def test_nothing_is_built_on_a_checkpoint_that_was_passed_over(
+    place: Place, source: Path, harm: str, path: str, harmed: int, given: str | None
+) -> None:
+    store = begun(place)
+    made = [commit(store, source)]
+    write(source, "b")
+    made.append(commit(store, source))
+    for manifest in made[-harmed:]:
+        assert manifest
+        getattr(place, harm)(manifest, f"rank-0/{path}")
+
+    store = begun(place, 2)
+    newest, _ = store.newest()
+    assert (newest is not None) == (given is not None)
+    store.begin_with(newest.manifest.id if newest else None)
+    assert commit(store, source, 2)  # the job has done the same again, bit for bit
+    assert model(place) == ("b", [])
+    again = place.open()  # of the same generation, after a kill
+    assert commit(again, source, 2) is None
+    write(source, "c")
+    assert commit(again, source, 2)
+    assert model(place) == ("c", [])
+
+
 def test_retention_gives_up_the_oldest_and_their_content(place: Place, source: Path) -> None:
     store = begun(place)
     for text in "abcd":

@@ -131,6 +131,7 @@ def _restore(context: Context, run: RunContext, attempt: Attempt, ssh: Ssh) -> N
     """Gives the nodes the run's own newest checkpoint; before it has one, that of the run it goes on from."""
     courier = courier_of(run, attempt, ssh)
     given, skipped = _of_store(run, lambda: courier.restore(run.observe))
+    _of_store(run, lambda: run.checkpoints.begin_with(given.id if given else None))
     origin, of = context.journal.rig(run.run_id).details.get("origin"), ""
     if given is None and origin is not None:
         try:

@@ -29,6 +29,15 @@ class CheckpointStore(Protocol):
         """
         ...
 
+    def begin_with(self, identity: CheckpointId | None) -> None:
+        """Says which checkpoint the fenced generation was given; None: none was whole. What it commits builds on that
+        and on nothing that was passed over.
+
+        Raises:
+            StoreFailed: it does not answer or refuses.
+        """
+        ...
+
     def probe(self) -> None:
         """Does on something of its own what runs do: writes, replaces, reads, lists and deletes. Leaves nothing.
 

@@ -53,15 +53,23 @@ TRIES = 20  # against other writers; each loss means that somebody else has won
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Head:
-    """`checkpoints`: id -> sha256 of its manifest, those that are committed."""
+    """`checkpoints`: id -> sha256 of its manifest, those that are committed. `began_with`: what the generation was
+    given, whose files were all found to be there and right."""
 
     run_id: str
     generation: int
     checkpoints: Mapping[CheckpointId, str]
+    began_with: CheckpointId | None = None
 
     @property
     def ids(self) -> list[CheckpointId]:
         return sorted(self.checkpoints)
+
+    @property
+    def base(self) -> CheckpointId | None:
+        """Whose files need not be sent again: this generation has sent them itself, or was given them."""
+        own = [i for i in self.ids if i.generation == self.generation]
+        return own[-1] if own else self.began_with if self.began_with in self.checkpoints else None
 
     def to_json(self) -> bytes:
         document = {
@@ -69,6 +77,7 @@ class Head:
             "run_id": self.run_id,
             "generation": self.generation,
             "checkpoints": [{"id": str(i), "manifest_sha256": self.checkpoints[i]} for i in self.ids],
+            "began_with": None if self.began_with is None else str(self.began_with),
         }
         return json.dumps(document, indent=1).encode()
 
@@ -90,9 +99,15 @@ class CheckpointBucket:
                 version = self._write_head(before, None)
             if before.generation == generation:
                 return
-            self._write_head(replace(before, generation=generation), version)
+            self._write_head(replace(before, generation=generation, began_with=None), version)
             self._require_refusal("head.json", before.to_json(), version)
             self._sweep()
+
+    def begin_with(self, identity: CheckpointId | None) -> None:
+        with self._asked():
+            head, version = self._head()
+            if head.began_with != identity:
+                self._write_head(replace(head, began_with=identity), version)
 
     def probe(self) -> None:
         key = self._key(PROBE)
@@ -138,20 +153,20 @@ class CheckpointBucket:
                 head, version = self._head()
                 if generation < head.generation:
                     raise RigBusy(f"generation {generation} of this run may not write checkpoints any more")
-                ids = head.ids
-                last = self._manifest(head, ids[-1]) if ids else None
-            if unchanged(last, found):
+                head = replace(head, generation=generation)
+                base = self._manifest(head, head.base) if head.base else None
+            if unchanged(base, found):
                 return None
-            send(_missing(found, last))
+            send(_missing(found, base))
             manifest = Manifest(
-                id=CheckpointId.after(ids, generation),
+                id=CheckpointId.after(head.ids, generation),
                 run_id=run_id,
                 created_at=iso(now),
                 files=found,
             )
             content = manifest.to_json().encode()
             digest = hashlib.sha256(content).hexdigest()
-            after = replace(head, generation=generation, checkpoints={**head.checkpoints, manifest.id: digest})
+            after = replace(head, checkpoints={**head.checkpoints, manifest.id: digest})
             with self._asked():
                 self._put(self._manifest_key(manifest.id, digest), content)
                 if self._committed(after, version, manifest.id):
@@ -336,6 +351,7 @@ def _parse(content: bytes, url: str) -> Head:
             run_id=str(value["run_id"]),
             generation=int(value["generation"]),
             checkpoints={i: digest for i, digest in pairs if i is not None},
+            began_with=CheckpointId.parse(value.get("began_with") or ""),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise StoreFailed(
@@ -344,9 +360,10 @@ def _parse(content: bytes, url: str) -> Head:
         ) from error
 
 
-def _missing(found: Mapping[str, Entry], last: Manifest | None) -> dict[str, FileEntry]:
-    """One path a content, of what the newest checkpoint does not have: older ones may be pruned at any moment."""
-    there = set(_sums(last)) if last else set()
+def _missing(found: Mapping[str, Entry], base: Manifest | None) -> dict[str, FileEntry]:
+    """One path a content, of what is not there for certain: checkpoints before the base may be pruned at any moment,
+    and those that were passed over may lack any file."""
+    there = set(_sums(base)) if base else set()
     files = {f.sha256: (path, f) for path, f in found.items() if isinstance(f, FileEntry)}
     return {path: file for digest, (path, file) in files.items() if digest not in there}
 

@@ -39,6 +39,9 @@ class CheckpointDir:
                 )
             _write(self.root / "fence", str(generation))
 
+    def begin_with(self, identity: CheckpointId | None) -> None:
+        """Nothing is kept of it: each checkpoint has all of its files."""
+
     def probe(self) -> None:
         made = not self.root.exists()
         with self._locked():
@@ -59,7 +62,7 @@ class CheckpointDir:
                 raise RigBusy(f"generation {generation} of this run may not write checkpoints any more")
             ids = self._ids()
             last = self._manifest(ids[-1]) if ids else None
-            if unchanged(last, found):
+            if unchanged(last, found) and last and not last.faults(scan(self.root / str(last.id))):
                 return None
             manifest = Manifest(
                 id=CheckpointId.after(ids, generation),

@@ -97,6 +97,10 @@ class WatchedStore:
         self._store.fence(generation)
         note("fence", generation=generation)
 
+    def begin_with(self, identity: CheckpointId | None) -> None:
+        self._there()
+        self._store.begin_with(identity)
+
     def probe(self) -> None:
         self._store.probe()
 

@@ -15,6 +15,7 @@ from trainrig.model.environment import Environment
 from trainrig.model.events import silent
 from trainrig.model.job import ResourceOption
 from trainrig.model.placement import CatalogStamp, Placement
+from trainrig.store.checkpoint_dir import CheckpointDir
 from trainrig.store.journal import AttemptState
 from trainrig.tools.ssh import Ssh
 
@@ -53,6 +54,8 @@ def test_a_job_that_runs_already_is_ended_before_its_files_are_laid(
     monkeypatch.setattr(verify, "accept", lambda *_, **__: [])
     monkeypatch.setattr(verify, "require", lambda *_: None)
     monkeypatch.setattr(collect, "restore_checkpoints", noted("restore"))
+    monkeypatch.setattr(CheckpointDir, "begin_with", lambda _store, identity: done.append(f"with {identity}"))
     monkeypatch.setattr(job_control, "start", noted("start"))
     assert run_launch.launch(run, 2) == {"kind": "launched"}
-    assert done == ["systemctl stop trainrig-job.service", "deliver", "restore", "start", "close"]
+    begun = ["restore", "with 000001-000001", "start"]
+    assert done == ["systemctl stop trainrig-job.service", "deliver", *begun, "close"]
