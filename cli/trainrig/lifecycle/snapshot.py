@@ -30,8 +30,9 @@ _LOOKS = (
     'tar -xf - -C "$2" --unlink-first; }; '
 )
 # Links are of the moment when they are made: what is linked and still there by the same names was there in between.
+# One that goes on though its caller was killed is waited for.
 _TAKE = (
-    f"{_LOOKS}for try in $(seq {TRIES}); do "
+    f'exec 9>"$2.lock" && flock 9 || exit; {_LOOKS}for try in $(seq {TRIES}); do '
     'rm -rf "$2"; cp -al "$1" "$2" || continue; is=$(names "$2"); few=$(small "$2"); '
     'copy "$1" "$2"; was=$(stamps "$2"); '
     '[ "$is" = "$(names "$1")" ] && [ "$few" = "$(small "$1")" ] && echo "$is" && echo "$was" && exit; '

@@ -135,3 +135,15 @@ def test_one_node_that_saves_all_the_time_has_a_moment_of_its_own(nodes: Nodes) 
     nodes.before[1] = [lambda: nodes.save(1, next(steps)) for _ in range(50)]
     with pytest.raises(CommandFailed, match="faster"):
         snapshot.take(nodes.ssh(2))
+
+
+def test_one_that_goes_on_after_its_caller_is_waited_for(nodes: Nodes, tmp_path: Path) -> None:
+    nodes.save(0, 1)
+    lock, over = nodes.folder(0) / "checkpoints.snapshot.lock", tmp_path / "over"
+    orphan = f"exec 9>{lock}; flock 9; echo held; sleep 0.5; touch {over}"
+    with subprocess.Popen(["sh", "-c", orphan], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout
+        assert other.stdout.readline() == "held\n"
+        snapshot.take(nodes.ssh(1))
+        assert over.exists()
+    assert taken(nodes, 0) == {"last": "step-1", "step-1/model": "1"}

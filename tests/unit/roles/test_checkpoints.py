@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,18 +19,22 @@ FILES = Path(__file__).parents[3] / "ansible/roles/data/files"
 # `copy ... SOURCE TARGET`: a remote is a folder below $BUCKETS. It obeys --files-from-raw and leaves out what is not
 # there, as rclone does.
 RCLONE = """#!/usr/bin/env python3
-import os, shutil, sys
+import os, shutil, sys, time
 *_, source, target = (w.replace("s3:", os.environ["BUCKETS"] + "/") for w in sys.argv[1:] if not w.startswith("--"))
 if os.path.exists(os.environ["BUCKETS"] + "/down"):
     print("2026/01/01 00:00:00 ERROR : Failed to copy: connection refused", file=sys.stderr)
     sys.exit(1)
 assert os.environ["KEY"] == "of the job"
+if os.path.exists(os.environ["BUCKETS"] + "/slow"):
+    open(os.environ["BUCKETS"] + "/began", "w").close()
+    time.sleep(60)
 names = sys.stdin.read().split() if "--files-from-raw=-" in sys.argv else os.listdir(source)
 os.makedirs(target, exist_ok=True)
 for name in names:
     if os.path.exists(f"{source}/{name}"):
         shutil.copyfile(f"{source}/{name}", f"{target}/{name}")
 """
+LARGE = 64 << 10  # bytes, above which sums are kept
 URL = "s3://bucket/runs/abcd2345/checkpoints/files"
 
 
@@ -60,10 +65,18 @@ class Node:
         return self.root / "buckets/bucket/runs/abcd2345/checkpoints/files"
 
     def ask(self, *words: str, document: object = None) -> subprocess.CompletedProcess[str]:
-        stdin = None if document is None else json.dumps({"files": document, "env": {"KEY": "of the job"}})
+        with self.begin(*words) as asked:
+            out, err = asked.communicate(self.stdin(document), timeout=60)
+        return subprocess.CompletedProcess(asked.args, asked.returncode, out, err)
+
+    def begin(self, *words: str) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
         env = {**os.environ, "BUCKETS": str(self.root / "buckets")}
         argv = [sys.executable, str(self.root / "checkpoints.py"), *words]
-        return subprocess.run(argv, input=stdin, env=env, capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.Popen(argv, env=env, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+    def stdin(self, document: object) -> str:
+        return "" if document is None else json.dumps({"files": document, "env": {"KEY": "of the job"}})
 
     def answer(self, *words: str, document: object = None) -> Any:
         done = self.ask(*words, document=document)
@@ -172,17 +185,49 @@ def test_a_bucket_that_does_not_answer_is_not_a_bucket_without_files(node: Node)
 
 
 def test_what_has_not_changed_is_not_read_again(node: Node) -> None:
+    old, new = "old" * LARGE, "new" * LARGE
     model = node.folder / "model.bin"
-    model.write_text("old")
+    model.write_text(old)
     os.utime(model, ns=(1, 1))
     before = node.list()
     with (node.root / "run/checkpoint-sums.json").open() as f:
         (kept,) = json.load(f).values()
-    assert kept == [3, 1, sha256("old")]
+    assert kept == [3 * LARGE, 1, sha256(old)]
     (node.root / "run/checkpoint-sums.json").write_text(
-        (node.root / "run/checkpoint-sums.json").read_text().replace(sha256("old"), "kept")
+        (node.root / "run/checkpoint-sums.json").read_text().replace(sha256(old), "kept")
     )
     assert node.list() == {"model.bin": {**before["model.bin"], "sha256": "kept"}}
-    model.write_text("new")  # a file so young may change again in the same instant
-    assert node.list()["model.bin"]["sha256"] == sha256("new")
+    model.write_text(new)  # a file so young may change again in the same instant
+    assert node.list()["model.bin"]["sha256"] == sha256(new)
     assert json.loads((node.root / "run/checkpoint-sums.json").read_text()) == {}
+
+
+def test_small_files_are_read_each_time_since_their_copies_have_each_others_inodes(node: Node) -> None:
+    pointer = node.folder / "latest"
+    for text in ("step-1", "step-2"):
+        pointer.write_text(text)
+        os.utime(pointer, ns=(1, 1))
+        assert node.list()["latest"]["sha256"] == sha256(text)
+
+
+@pytest.mark.parametrize("verb", ["send", "fetch"])
+def test_one_whose_caller_was_killed_ends_before_the_next_begins(node: Node, verb: str) -> None:
+    listed = fill(node)
+    for path in ("step-1/config", "step-2/config"):
+        (node.folder / path).write_text("another")
+    files = {p: e for p, e in node.list().items() if "link" not in e} if verb == "send" else listed
+    (node.root / "buckets/slow").touch()
+    with node.begin(verb, str(node.folder), URL) as orphan:
+        assert orphan.stdin
+        orphan.stdin.write(node.stdin(files))
+        orphan.stdin.close()
+        while not (node.root / "buckets/began").exists():
+            time.sleep(0.01)
+        (node.root / "buckets/slow").unlink()
+        assert node.ask(verb, str(node.folder), URL, document=files).returncode == 0
+        assert orphan.wait(timeout=10) < 0
+    assert [p.name for p in node.root.glob("checkpoints.*")] == ["checkpoints.py"]
+    if verb == "send":
+        assert (node.files / sha256("another")).read_text() == "another"
+    else:
+        assert node.list() == listed

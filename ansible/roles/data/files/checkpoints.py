@@ -12,20 +12,28 @@ the node go with the job and its last checkpoint is sent after it. Exits with 3 
 Whether the job writes into a file meanwhile is for the caller to see.
 """
 
+import fcntl
 import hashlib
 import json
 import os
 import shutil
+import signal
+import struct
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 
 from buckets import complaint, remote, run
 
 STORE_FAILED = 3
 SUMS = "/run/trainrig/checkpoint-sums.json"
+LOCK = "/run/trainrig/checkpoints.lock"
+FLOCK = "hhqqi"  # C's `struct flock`; the last is the process that holds it
 # A file that is younger may change again without another time: its sum is not kept.
 SETTLED_NS = 2 * 10**9
+# One that is smaller is copied for each snapshot, so its inode is another's next time; and it is read in no time.
+KEPT_BYTES = 64 << 10
 BLOCK = 1 << 20
 # Whoever asked tries again, and may have less time than rclone's own patience.
 QUICK = ("--retries=1", "--low-level-retries=3")
@@ -57,7 +65,7 @@ def entries(folder):
         stamp = [status.st_size, status.st_mtime_ns]
         digest = known[key][2] if known.get(key, [])[:2] == stamp else digest_of(full)
         made = {"sha256": digest, "size": status.st_size, "modified_ns": status.st_mtime_ns}
-        if time.time_ns() - status.st_mtime_ns > SETTLED_NS:
+        if status.st_size > KEPT_BYTES and time.time_ns() - status.st_mtime_ns > SETTLED_NS:
             new[key] = [*stamp, digest]
         return path, made
 
@@ -95,6 +103,35 @@ def list_files(folder):
     print(json.dumps(entries(folder)))
 
 
+@contextmanager
+def alone():
+    """Ends the one before this, which goes on when its caller is killed, and would write into the same folders."""
+    if os.getpgrp() != os.getpid():
+        os.setpgid(0, 0)  # rclone is to end with it
+    os.makedirs(os.path.dirname(LOCK), exist_ok=True)
+    with open(LOCK, "w") as lock:
+        while not held(lock):
+            end_holder(lock)
+            time.sleep(0.05)
+        yield
+
+
+def held(lock):
+    try:
+        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def end_holder(lock):
+    wanted = struct.pack(FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+    kind, *_, holder = struct.unpack(FLOCK, fcntl.fcntl(lock, fcntl.F_GETLK, wanted))
+    if kind != fcntl.F_UNLCK:
+        with suppress(ProcessLookupError):
+            os.killpg(holder, signal.SIGKILL)
+
+
 def asked():
     document = json.load(sys.stdin)
     os.environ.update(document["env"])
@@ -102,11 +139,12 @@ def asked():
 
 
 def send(folder, url):
+    files = asked()
     named = f"{folder}.sent"
     shutil.rmtree(named, ignore_errors=True)
     os.mkdir(named)
     try:
-        for digest, path in {entry["sha256"]: path for path, entry in asked().items()}.items():
+        for digest, path in {entry["sha256"]: path for path, entry in files.items()}.items():
             os.link(os.path.join(folder, path), os.path.join(named, digest))
         # Nothing there is asked for first, which would take the right to list: what lies under a sum is that or torn.
         done = run("copy", *QUICK, "--no-check-dest", f"--transfers={TRANSFERS}", named, remote(url))
@@ -192,4 +230,8 @@ def give_up(why):
 
 
 if __name__ == "__main__":
-    {"list": list_files, "send": send, "fetch": fetch}[sys.argv[1]](*sys.argv[2:])
+    if sys.argv[1] == "list":
+        list_files(*sys.argv[2:])
+    else:
+        with alone():
+            {"send": send, "fetch": fetch}[sys.argv[1]](*sys.argv[2:])
