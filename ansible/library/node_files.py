@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
@@ -83,7 +84,8 @@ def laid(entry, check):
             os.chmod(path, mode)
         return not right
     data = content.encode()
-    right = os.path.isfile(path) and not os.path.islink(path) and mode_of(path) == mode and read(path) == data
+    right = os.path.isfile(path) and not os.path.islink(path) and is_ours(path) and mode_of(path) == mode
+    right = right and read(path) == data
     if not right and not check:
         prepare(path)
         temporary = path + ".trainrig-new"
@@ -118,6 +120,17 @@ def move_aside(path):
     elif os.path.lexists(aside):
         os.unlink(aside)
     os.rename(path, aside)
+
+
+def is_ours(path):
+    """Whether nobody else may write it because it belongs to them."""
+    return os.stat(path).st_uid == os.geteuid()
+
+
+def dropped_in(path):
+    """What somebody has laid beside a unit of ours, which would be another one with it."""
+    ours = path.endswith(".service") and os.path.basename(path).startswith("trainrig-")
+    return sorted(glob.glob(glob.escape(path) + ".d/*.conf")) if ours else []
 
 
 def mode_of(path):
@@ -161,6 +174,7 @@ def main():
         changed = [entry["path"] for entry in wanted["files"] if lay(entry, check)]
         paths = {entry["path"] for entry in wanted["files"]}
         stale = [p for p in sorted(owned(manifest)) if p not in paths and os.path.lexists(p) and not os.path.isdir(p)]
+        stale += [p for path in sorted(paths) for p in dropped_in(path)]
         for path in stale if not check else []:
             os.unlink(path)
         record = {

@@ -65,6 +65,13 @@ HARMLESS = {
         spoil="sed -i '1i export LC_ALL=de_DE.UTF-8 PATH=/nowhere:/bin; umask 077' /home/trainrig/.bashrc",
         mend="sed -i 1d /home/trainrig/.bashrc",
     ),
+    "a package without its checksums": Spoiled(
+        spoil="mv /var/lib/dpkg/info/zstd.md5sums /root", mend="mv /root/zstd.md5sums /var/lib/dpkg/info"
+    ),
+    "another Docker that root's client asks": Spoiled(
+        spoil="docker context create other --docker host=tcp://127.0.0.1:9; docker context use other",
+        mend="rm -r /root/.docker",
+    ),
     "one session a connection": Spoiled(
         spoil="echo 'MaxSessions 1' > /etc/ssh/sshd_config.d/0sessions.conf; systemctl restart ssh",
         mend="rm -f /etc/ssh/sshd_config.d/0sessions.conf; systemctl restart ssh",
@@ -79,8 +86,25 @@ HEALED = {
     ),
     "units masked and stopped": Spoiled(
         spoil="""systemctl stop docker.service docker.socket containerd.service trainrig-agent.service
-        systemctl mask docker.service docker.socket
+        systemctl mask docker.service docker.socket containerd.service
         ln -sf /dev/null /etc/systemd/system/trainrig-agent.service; systemctl daemon-reload"""
+    ),
+    "files of others beside ours": Spoiled(
+        spoil="""mkdir -p /etc/systemd/system/trainrig-agent.service.d
+        printf '[Service]\nExecStart=\nExecStart=/bin/false\n' > /etc/systemd/system/trainrig-agent.service.d/x.conf
+        systemctl daemon-reload; systemctl restart trainrig-agent.service
+        head -c 99 /dev/urandom > /var/lib/trainrig/manifests/older.json
+        chown trainrig /usr/local/lib/trainrig/job-begin"""
+    ),
+    "a library for every program that is gone": Spoiled(spoil="echo /usr/lib/gone.so > /etc/ld.so.preload"),
+    "a Docker without its data and its socket": Spoiled(
+        spoil="rm -rf /var/lib/docker/* 2>/dev/null || true; rm /run/docker.sock; mkdir /run/docker.sock"
+    ),
+    "a package that an interrupted dpkg has left": Spoiled(
+        spoil="""status() { sed -i "/^Package: $1$/,/^Status/s/^Status:.*/Status: install $2/" /var/lib/dpkg/status; }
+        rm /usr/bin/zstd; status zstd 'reinstreq half-installed'
+        systemd-run -q python3 -c 'import fcntl, time
+        f = open("/var/lib/dpkg/lock", "w"); fcntl.lockf(f, fcntl.LOCK_EX); time.sleep(20)'"""
     ),
     "a name that nothing resolves": Spoiled(spoil="hostname somebody-else; : > /etc/hosts"),
     "folders that are files": Spoiled(
@@ -154,6 +178,31 @@ TOLD = {
         mend="rm -rf /etc/apt/sources.list*; mv /root/apt/* /etc/apt",
         says=r"no source has ca-certificates rsync:\n.*127\.0\.0\.1",
         advises="mirror",
+    ),
+    "a source that is written wrongly": Spoiled(
+        spoil="""dpkg --remove --force-depends rsync >/dev/null; echo 'deb nothing' > /etc/apt/sources.list.d/x.list""",
+        mend="rm /etc/apt/sources.list.d/x.list",
+        says=r"no source has ca-certificates rsync:\n.*Malformed entry 1 in list file \S+/x\.list",
+        advises="written wrongly",
+    ),
+    "names that are looked for elsewhere": Spoiled(
+        spoil="""cp /etc/nsswitch.conf /etc/hosts /root; sed -i 's/^hosts:.*/hosts: dns/' /etc/nsswitch.conf
+        hostname somebody-else""",
+        mend="cp /root/nsswitch.conf /etc; cat /root/hosts > /etc/hosts; hostname $(cat /etc/hostname)",
+        says=r"base : Let the node resolve its own name: (.|\n)*/etc/nsswitch\.conf",
+        advises="by hand",
+    ),
+    "programs that may not be started": Spoiled(
+        spoil="mount --bind /usr/local /usr/local; mount -o remount,noexec,bind /usr/local",
+        mend="umount /usr/local",
+        says=r"does not say what it is now(.|\n)*node-state': Permission denied",
+        advises="noexec",
+    ),
+    "a lease without an end": Spoiled(
+        spoil="systemctl stop trainrig-lease.timer; mv /etc/systemd/system/trainrig-lease.timer /root",
+        mend="mv /root/trainrig-lease.timer /etc/systemd/system; systemctl start trainrig-lease.timer",
+        says=r"units: not running: trainrig-lease\.timer",
+        advises="trainrig extend",
     ),
     "apt that is broken": Spoiled(
         spoil="cp /var/lib/dpkg/status /root/status; echo garbage >> /var/lib/dpkg/status",

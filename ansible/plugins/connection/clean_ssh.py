@@ -17,8 +17,11 @@ from ansible.plugins.connection import ssh
 globals()["DOCUMENTATION"] = ssh.DOCUMENTATION
 
 MARK = "@trainrig-begin@"
-BEGIN = f"echo {MARK} ; PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 ; export PATH LC_ALL ;"
+SET = "PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DOCKER_HOST=unix:///var/run/docker.sock"
+BEGIN = f"echo {MARK} ; {SET} ; export PATH LC_ALL DOCKER_HOST ; unset PYTHONHOME PYTHONPATH ;"
 # What Ansible has sudo say first, by which it knows that sudo let it in.
+# Of every program, where /etc/ld.so.preload names a library that is gone; with a terminal it looks like an answer.
+NOISE = re.compile(rb"^ERROR: ld\.so: object .*cannot be preloaded.*: ignored\.\r?\n", re.MULTILINE)
 LET_IN = re.compile(r"echo BECOME-SUCCESS-\w+ ;")
 
 
@@ -31,4 +34,4 @@ class Connection(ssh.Connection):  # type: ignore[misc]
             marked = f"{BEGIN} {cmd}"
         code, out, err = super().exec_command(marked, in_data, sudoable)
         said, mark, answer = out.partition(MARK.encode())
-        return code, answer.removeprefix(b"\r").removeprefix(b"\n") if mark else said, err
+        return code, NOISE.sub(b"", answer.removeprefix(b"\r").removeprefix(b"\n")) if mark else said, err

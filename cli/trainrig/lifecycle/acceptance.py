@@ -40,6 +40,7 @@ class Answers:
     image_present: bool
     in_container: Mapping[str, Any] | None
     bucket: str | None  # "" when write, read and delete worked, else what failed
+    image_other: bool = False  # the node's image has no more than the name of the job's
 
 
 def judge(promise: Promise, answers: Answers) -> tuple[NodeCheck, ...]:
@@ -139,6 +140,8 @@ def _xid(promise: Promise, answers: Answers) -> tuple[Status, str]:  # noqa: ARG
 
 
 def _cuda_call(promise: Promise, answers: Answers) -> tuple[Status, str]:
+    if not answers.image_present:
+        return "not_applicable", _image(promise, answers)[1]
     seen = answers.in_container or {}
     if seen.get("error"):
         return "fail", str(seen["error"])
@@ -149,6 +152,8 @@ def _cuda_call(promise: Promise, answers: Answers) -> tuple[Status, str]:
 def _all_reduce(promise: Promise, answers: Answers) -> tuple[Status, str]:
     if promise.gpu_count == 1:
         return "not_applicable", "one GPU"
+    if not answers.image_present:
+        return "not_applicable", _image(promise, answers)[1]
     seen = (answers.in_container or {}).get("all_reduce")
     if seen is None:
         return "not_applicable", "the image has no PyTorch to run it with"
@@ -179,8 +184,12 @@ def _docker(promise: Promise, answers: Answers) -> tuple[Status, str]:  # noqa: 
 
 
 def _image(promise: Promise, answers: Answers) -> tuple[Status, str]:  # noqa: ARG001
+    if answers.image_other:
+        return "not_applicable", "another image has the name of the job's, which has not been delivered yet"
     if answers.image_present:
         return "pass", "the job's image is there"
+    if answers.probe.get("docker") is None:
+        return "not_applicable", "Docker does not say which images are there"
     return "not_applicable", "the job's image has not been delivered yet"
 
 
@@ -196,9 +205,11 @@ def _bucket(promise: Promise, answers: Answers) -> tuple[Status, str]:  # noqa: 
 
 
 def _units(promise: Promise, answers: Answers) -> tuple[Status, str]:  # noqa: ARG001
-    failed = answers.probe.get("failed_units")
-    if failed is None:
-        return _unknown(answers, "failed_units")
+    failed, still = answers.probe.get("failed_units"), answers.probe.get("idle_units")
+    if failed is None or still is None:
+        return _unknown(answers, "failed_units" if failed is None else "idle_units")
     # The job's own unit fails with the job, which may be about to be started again.
     ours = [u for u in failed if u.startswith(("trainrig-", "docker", "nvidia-", "srv-trainrig")) and u != UNIT]
-    return _verdict(not ours, f"failed: {', '.join(ours)}" if ours else "none of ours has failed")
+    idle = [u for u in still if u.split()[0] not in ours]
+    said = [f"failed: {', '.join(ours)}"] * bool(ours) + [f"not running: {', '.join(idle)}"] * bool(idle)
+    return _verdict(not said, "; ".join(said) or "all of ours run, and none has failed")

@@ -10,12 +10,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from trainrig import assets
-from trainrig.errors import CommandFailed
+from trainrig.errors import CommandFailed, ConfigureFailed
 from trainrig.model.events import Observer, Progress
 from trainrig.model.fabric import ETHERNET, Fabric
 from trainrig.model.job import Job
 from trainrig.model.node import Node
 from trainrig.model.offer import Offer
+from trainrig.recovery.node_advice import advice
 from trainrig.render import launch
 from trainrig.render.inventory import converge_digest, inventory, role_variables
 from trainrig.tools import ansible
@@ -77,8 +78,9 @@ def configure(
     moved = [node for node, unmoved in zip(ssh.nodes, same, strict=True) if not unmoved]
     changes = 0
     if moved:
-        changes = len(_converge_with(ssh, moved, variables, secrets, observe, stopped).changed)
-        in_parallel(moved, lambda node: ssh.run(node, [STATE, digest]))
+        recap = _converge_with(ssh, moved, variables, secrets, observe, stopped)
+        changes = len(recap.changed)
+        in_parallel(moved, lambda node: _record(ssh, node, digest, recap.log))
     message = f"{changes} changes on {len(moved)} of {len(ssh.nodes)} nodes"
     observe(Progress(phase="configure", message=message, done=1, total=1))
     return ssh
@@ -153,6 +155,14 @@ def converge(
         stopped=stopped,
         on_reboot=on_reboot,
     )
+
+
+def _record(ssh: Ssh, node: Node, digest: str, log: Path) -> None:
+    try:
+        ssh.run(node, [STATE, digest])
+    except CommandFailed as error:
+        said = f"{node.name} does not say what it is now: {error.message}"
+        raise ConfigureFailed(said, hint=f"{advice(error.message)}; log: {log}") from error
 
 
 def is_converged(ssh: Ssh, node: Node, digest: str) -> bool:

@@ -19,6 +19,7 @@ from trainrig.errors import CommandFailed, ConfigureFailed
 from trainrig.lifecycle import gang_keys
 from trainrig.model.events import LogLine, Observer, Progress
 from trainrig.model.node import Node
+from trainrig.recovery.node_advice import advice
 from trainrig.render import launch as launches
 from trainrig.render.launch import SECRET_DIR, UNIT, Launch
 from trainrig.tools.ssh import UNREACHABLE, Ssh
@@ -104,7 +105,8 @@ def start(ssh: Ssh, launch: Launch, observe: Observer) -> None:
             ssh.run(node, ["sh", "-c", begin_job], stdin=bundle, secrets=secrets)
         except CommandFailed as error:
             raise ConfigureFailed(
-                f"{node.name}: the job did not start: {error.message}", hint=f"on the node: systemctl status {UNIT}"
+                f"{node.name}: the job did not start: {error.message}",
+                hint=f"on the node: systemctl status {UNIT}; {advice(error.message)}",
             ) from error
         observe(Progress(phase="run", message=f"started, generation {launch.generation}", node=node.name))
 

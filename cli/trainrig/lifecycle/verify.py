@@ -24,7 +24,7 @@ from trainrig.model.offer import Offer
 from trainrig.recovery.node_advice import advice
 from trainrig.render.inventory import role_variables
 from trainrig.store.workdir import write_atomic
-from trainrig.tools.container import node_image
+from trainrig.tools.container import local_image, node_image
 from trainrig.tools.ssh import Ssh
 
 LIB = "/usr/local/lib/trainrig"
@@ -57,8 +57,11 @@ def accept(
         cuda=job.pins.cuda,
     )
 
+    here = local_image(image)
+    built = here[0] if here and not here[1] else None  # that no registry knows: only its id says which it is
+
     def ask(node: Node) -> NodeEvidence:
-        answers = _answers(ssh, node, promise, image, bucket)
+        answers = _answers(ssh, node, promise, image, bucket, built)
         evidence = NodeEvidence(
             node=node.name, rank=node.rank, checks=acceptance.judge(promise, answers), facts=answers.probe
         )
@@ -134,13 +137,19 @@ def _drift(node: str, changed: list[tuple[str, str]]) -> NodeCheck:
     return NodeCheck(name="drift", status="pass", detail="as the roles left it")
 
 
-def _answers(ssh: Ssh, node: Node, promise: Promise, image: str, bucket: str | None) -> Answers:
+def _answers(
+    ssh: Ssh, node: Node, promise: Promise, image: str, bucket: str | None, built: str | None = None
+) -> Answers:
     words = [f"{LIB}/probe", *(["--gpus"] if promise.gpu_count else [])]
-    present = node_image(ssh, node, image) is not None
+    probe = _document(ssh, node, words)
+    # A Docker that does not answer the probe in its time would keep us for good.
+    there = node_image(ssh, node, image) if probe.get("docker") is not None else None
+    present = there is not None
     return Answers(
-        probe=_document(ssh, node, words),
+        probe=probe,
         skew_seconds=_skew(ssh, node),
         image_present=present,
+        image_other=present and built not in {None, there},
         in_container=_in_container(ssh, node, image) if promise.gpu_count and present else None,
         bucket=None if bucket is None else _bucket(ssh, node, bucket),
     )

@@ -22,6 +22,7 @@ from trainrig.tools.ssh import Ssh
 # Logs in, with the job's login or the node's own identity, pulls, and forgets the login (role container_runtime).
 PULL = "/usr/local/lib/trainrig/pull"
 _BUILT = "trainrig-built"
+_ANSWER_SECONDS = 60  # for Docker of a node to say what it has
 _DOCKER_HUB = "docker.io"
 _HUB_NAMES = ("", "index.docker.io", "registry-1.docker.io", "registry.hub.docker.com", "hub.docker.com")
 
@@ -130,7 +131,8 @@ def local_image(image: str) -> tuple[str, tuple[str, ...]] | None:
 
 def node_image(ssh: Ssh, node: Node, image: str) -> str | None:
     """The image's id on a node; None when it is not there."""
-    outcome = ssh.run(node, ["docker", "image", "inspect", "--format", "{{.Id}}", image], check=False)
+    words = ["docker", "image", "inspect", "--format", "{{.Id}}", image]
+    outcome = ssh.run(node, words, timeout_seconds=_ANSWER_SECONDS, check=False)
     return outcome.stdout.strip() if outcome.ok else None
 
 
@@ -165,7 +167,8 @@ class Ahead:
         if not here or here[1]:
             return
         with contextlib.suppress(RigError):
-            up = ssh.each(lambda node: ssh.run(node, ["docker", "version"], check=False).ok)
+            ask = ["docker", "version"]
+            up = ssh.each(lambda node: ssh.run(node, ask, timeout_seconds=_ANSWER_SECONDS, check=False).ok)
             ready = tuple(node for node, answers in zip(ssh.nodes, up, strict=True) if answers)
             _stream(replace(ssh, nodes=ready), self._image, here[0], self._observe, self._left.is_set)
 

@@ -30,8 +30,12 @@ CONFIG = "ssh_config"
 KNOWN_HOSTS = "known_hosts"
 # Ends what a login shell says before our command, as a `.bashrc` does that prints.
 MARK = "@trainrig-begin@"
-# The system's own programs: not what somebody has put before them, nor in whose language they speak.
-ENVIRONMENT = ("/usr/bin/env", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8")
+# The system's own programs: not what somebody has put before them, nor in whose language they speak; and the node's own
+# Docker, whatever /etc/environment or a context of root's names.
+ENVIRONMENT = (
+    *("/usr/bin/env", "-u", "PYTHONHOME", "-u", "PYTHONPATH"),
+    *("PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "DOCKER_HOST=unix:///var/run/docker.sock"),
+)
 ASK_CLOUD_SECONDS = 10  # so long a node may not answer, while it boots, before its cloud is asked for it
 UNREACHABLE = 255  # ssh's own exit code: no connection, or a lost one
 _FATAL = ("Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED", "Bad owner or permissions")
@@ -206,6 +210,7 @@ def wait_ready(
 
     failed = {name: words for name, words in ssh.each(wait) if words}
     if failed:
+        ssh.close()  # sshd keeps what it knew of the user when the shared connection was made
         lines = [f"{name}: {words.splitlines()[-1]}" for name, words in failed.items()]
         waited = "" if any(mark in line for mark in _FATAL for line in lines) else f", within {timeout_seconds:g} s"
         if lost.is_set():
@@ -223,7 +228,9 @@ def _refusal(ssh: Ssh, node: Node) -> str:
         outcome = ssh.run(node, ["true"], timeout_seconds=60, check=False)
     except CommandFailed as error:
         return error.message
-    return "" if outcome.ok else outcome.stderr.strip() or f"ssh exited with {outcome.returncode}"
+    # A login shell that is none complains where programs answer.
+    said = outcome.stderr.strip() or outcome.stdout.strip()
+    return "" if outcome.ok else said or f"ssh exited with {outcome.returncode}"
 
 
 def _write(path: Path, text: str) -> None:

@@ -29,6 +29,7 @@ PROBE: dict[str, Any] = {
     "disk": {"free_bytes": 50 << 30, "free_inodes": 10**6, "write_bytes_per_second": 500 << 20},
     "docker": {"version": "28.2.2", "free_bytes": 50 << 30},
     "failed_units": [],
+    "idle_units": [],
     "errors": {},
 }
 GOOD = Answers(
@@ -73,12 +74,37 @@ def test_without_a_gpu_no_gpu_check_is_ever_passed() -> None:
         ("docker", {"docker": None, "errors": {"docker": "Cannot connect to the Docker daemon"}}, "Cannot connect"),
         ("docker", {"docker": {"version": "28.2.2", "free_bytes": 0}}, "0.0 GB free for images"),
         ("units", {"failed_units": ["docker.service", "cron.service"]}, "failed: docker.service"),
+        (
+            "units",
+            {"failed_units": ["docker.service"], "idle_units": ["docker.service (failed)", "x.service (activating)"]},
+            "failed: docker.service; not running: x.service (activating)",
+        ),
+        ("units", {"idle_units": None, "errors": {"idle_units": "systemctl timed out"}}, "systemctl timed out"),
     ],
 )
 def test_a_fault_of_the_node_fails_its_check_with_what_was_found(check: str, probe: dict[str, Any], words: str) -> None:
     status, detail = verdicts(**probe)[check]
     assert status == "fail"
     assert words in detail
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        (replace(GOOD, image_present=False, in_container=None), "not been delivered"),
+        (replace(GOOD, image_present=False, in_container=None, probe={**PROBE, "docker": None}), "Docker does not say"),
+    ],
+)
+def test_what_needs_an_image_that_is_not_there_is_neither_passed_nor_failed(answers: Answers, words: str) -> None:
+    found = verdicts(answers=answers)
+    for name in ("image", "cuda_call", "all_reduce"):
+        assert found[name][0] == "not_applicable"
+        assert words in found[name][1]
+
+
+def test_another_image_under_the_name_of_the_jobs_is_not_taken_for_it() -> None:
+    status, detail = verdicts(answers=replace(GOOD, image_other=True))["image"]
+    assert (status, detail.startswith("another image")) == ("not_applicable", True)
 
 
 @pytest.mark.parametrize(

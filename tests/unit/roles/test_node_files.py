@@ -86,6 +86,19 @@ def test_a_file_that_the_role_no_longer_has_is_removed(node: Path) -> None:
     assert sorted(p.name for p in (node / "etc").iterdir()) == ["a.conf", "users-own.conf"]
 
 
+def test_what_somebody_laid_beside_a_unit_of_ours_is_removed(node: Path) -> None:
+    unit, other = ({"path": f"etc/{name}.service", "content": "[Service]\n"} for name in ("trainrig-a", "b"))
+    run(node, unit, other)
+    for name in ("trainrig-a", "b"):
+        (node / f"etc/{name}.service.d").mkdir()
+        (node / f"etc/{name}.service.d/x.conf").write_text("[Service]\nExecStart=\n")
+    dropped = str(node / "etc/trainrig-a.service.d/x.conf")
+    assert run(node, unit, other, check=True)["paths"] == [dropped]
+    assert run(node, unit, other)["paths"] == [dropped]
+    assert run(node, unit, other)["paths"] == []
+    assert (node / "etc/b.service.d/x.conf").exists()
+
+
 def test_what_cannot_be_written_is_named(node: Path) -> None:
     answer = run(node, {"path": f"etc/{'a' * 300}", "content": ""})
     assert answer["failed"] is True

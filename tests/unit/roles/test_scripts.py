@@ -98,9 +98,62 @@ def test_only_installed_packages_that_are_not_held_are_held(
         "dpkg-query": "\n".join(f"echo '{row}'" for row in rows),
         "dpkg": f"cat >> {tmp_path}/selections",
     }
-    done = run(tmp_path, render("base", "hold-packages"), stubs, action, "linux-")
+    stubs["after-lock"] = '"$@"'
+    done = run(tmp_path, render("base", "hold-packages", base_lib=tmp_path), stubs, action, "linux-")
     assert done.stdout.split() == [told]
     assert (tmp_path / "selections").exists() is changed
+
+
+def test_a_lock_of_dpkg_that_another_program_holds_is_waited_for(tmp_path: Path) -> None:
+    lock = "echo 'dpkg: error: dpkg frontend lock was locked by another process with pid 77' >&2; exit 2"
+    stubs = {"dpkg": f"if [ -e {tmp_path}/tried ]; then exit 0; fi; touch {tmp_path}/tried; {lock}", "sleep": ":"}
+    assert run(tmp_path, render("base", "after-lock"), stubs, "dpkg", "--configure", "-a").returncode == 0
+    done = run(tmp_path, render("base", "after-lock"), {**stubs, "dpkg": lock}, "dpkg", "--configure", "-a")
+    assert (done.returncode, "pid 77" in done.stderr) == (1, True)
+    done = run(tmp_path, render("base", "after-lock"), {**stubs, "dpkg": "echo other >&2; exit 2"}, "dpkg")
+    assert (done.returncode, done.stderr) == (1, "other\n")
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "did"),
+    [
+        ("ii ", "", ""),  # also where dpkg --audit has something to say of it
+        ("rc ", "", ""),
+        ("iF ", "half-configured packages: a\n", "dpkg --configure -a --force-confold\n"),
+        (
+            "iHR",
+            "half-configured packages: a\n",
+            "dpkg --configure -a --force-confold\napt-get install --reinstall a\n",
+        ),
+    ],
+)
+def test_packages_are_finished_or_brought_anew(tmp_path: Path, status: str, words: str, did: str) -> None:
+    (tmp_path / "status").write_text(f"{status}|a\nhi |b\n")
+    last = 'for last; do :; done; echo "apt-get $1 $2 $last"'
+    stubs = {
+        "dpkg-query": f"cat {tmp_path}/status",
+        "find": ":",  # no journal of dpkg's
+        "after-lock": f"echo \"$*\" >> {tmp_path}/did; sed -i 's/^iF/ii/' {tmp_path}/status",
+        "read-lists": ":",
+        "apt-get": f"{last} >> {tmp_path}/did",
+    }
+    (tmp_path / "did").touch()
+    script = render("base", "finish-dpkg", base_lib=tmp_path)
+    done = run(tmp_path, script, stubs, "--check")
+    assert (done.returncode, done.stdout, (tmp_path / "did").read_text()) == (0, words, "")
+    done = run(tmp_path, script, stubs)
+    assert (done.returncode, done.stdout, (tmp_path / "did").read_text()) == (0, words, did)
+
+
+def test_a_name_that_is_not_resolved_though_the_hosts_have_it_is_told_of(tmp_path: Path) -> None:
+    hosts = tmp_path / "hosts"
+    hosts.touch()
+    script = render("base", "own-name").replace("/etc/hosts", str(hosts))
+    done = run(tmp_path, script, {"getent": f'grep -q -w -F "$2" {hosts}', "hostname": "echo 192.0.2.7"})
+    assert (done.returncode, hosts.read_text().splitlines()[0]) == (0, "127.0.0.1 localhost")
+    written = hosts.read_text()
+    done = run(tmp_path, script, {"getent": "exit 2", "hostname": "echo 192.0.2.7"})
+    assert (done.returncode, "nsswitch.conf" in done.stderr, hosts.read_text()) == (1, True, written)
 
 
 def test_a_job_that_died_of_memory_is_recorded_with_its_own_code(tmp_path: Path) -> None:
@@ -270,13 +323,24 @@ def test_docker_that_will_not_start_says_why_in_its_own_words(tmp_path: Path) ->
     ]
     stubs = {
         "systemctl": f'echo "$*" >> {tmp_path}/did; case "$1" in is-active|start) exit 1 ;; esac',
+        "mkdir": ":",
         "journalctl": "\n".join(f"echo '{entry}'" for entry in entries),
     }
     done = run(tmp_path, render("base", "docker-up"), stubs)
     assert (done.returncode, done.stderr) == (1, "Docker Engine does not start:\nno space left\n")
     assert "unmask --quiet docker.service docker.socket" in (tmp_path / "did").read_text()
-    done = run(tmp_path, render("base", "docker-up"), {**stubs, "systemctl": "exit 0"})
+    (tmp_path / "root/tmp").mkdir(parents=True)
+    stubs = {**stubs, "systemctl": f'echo "$*" >> {tmp_path}/did', "docker": f"echo {tmp_path}/root"}
+    done = run(tmp_path, render("base", "docker-up"), stubs)
     assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.mark.parametrize("docker", ["exit 1", "echo", "echo /nowhere"])
+def test_docker_that_runs_and_is_of_no_use_is_started_anew(tmp_path: Path, docker: str) -> None:
+    stubs = {"systemctl": f'echo "$*" >> {tmp_path}/did', "docker": docker, "mkdir": ":"}
+    assert run(tmp_path, render("base", "docker-up"), stubs, "--check").stdout == "restart Docker Engine\n"
+    assert run(tmp_path, render("base", "docker-up"), stubs).returncode == 0
+    assert (tmp_path / "did").read_text().endswith("stop docker.socket\nrestart docker.service\n")
 
 
 def test_a_source_that_fails_is_no_trouble_while_others_have_what_is_wanted(tmp_path: Path) -> None:

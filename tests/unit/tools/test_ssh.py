@@ -88,7 +88,8 @@ def test_another_host_key_ends_the_wait_at_once(tmp_path: Path, play: Path) -> N
     play.write_text("echo 'Host key verification failed.' >&2; exit 255\n")
     with pytest.raises(ConfigureFailed, match=r"tr-hello-0: Host key verification failed"):
         ready(connect(tmp_path, [a_node()]))
-    assert len((tmp_path / "calls").read_text().splitlines()) == 1
+    asked, ended = (tmp_path / "calls").read_text().splitlines()
+    assert ("BatchMode" in asked, "-O exit" in ended) == (True, True)  # what a shared connection knows may be old
 
 
 def test_a_node_that_never_answers_gets_a_verdict_with_its_last_words(tmp_path: Path, play: Path) -> None:
@@ -98,6 +99,13 @@ def test_a_node_that_never_answers_gets_a_verdict_with_its_last_words(tmp_path: 
     ) as caught:
         ready(connect(tmp_path, [a_node(0), a_node(1)]), timeout_seconds=0.3)
     assert caught.value.details["nodes"] == {"tr-hello-1": "No route to host"}
+
+
+def test_a_login_shell_that_is_none_is_heard(tmp_path: Path, play: Path) -> None:
+    play.write_text("echo This account is currently not available.; exit 1\n")
+    with pytest.raises(ConfigureFailed, match="account is currently not available") as failed:
+        ready(connect(tmp_path, [a_node()]), timeout_seconds=0)
+    assert "nologin" in failed.value.hint
 
 
 def test_words_reach_the_node_as_they_are_and_root_is_asked_for_only_where_needed(tmp_path: Path, play: Path) -> None:
@@ -115,10 +123,10 @@ def test_what_a_login_shell_says_is_not_the_commands_answer(tmp_path: Path, play
 
 
 def test_a_command_runs_with_the_systems_own_programs_and_language(tmp_path: Path, play: Path) -> None:
-    play.write_text('for last; do :; done; eval "$last"\n')
+    play.write_text('export PYTHONHOME=/nowhere DOCKER_HOST=tcp://192.0.2.7; for last; do :; done; eval "$last"\n')
     ssh = connect(tmp_path, [a_node()])
-    said = ssh.run(ssh.nodes[0], ["sh", "-c", "echo $PATH $LC_ALL"]).stdout
-    assert said == "/usr/sbin:/usr/bin:/sbin:/bin C.UTF-8\n"
+    said = ssh.run(ssh.nodes[0], ["sh", "-c", "echo $PATH $LC_ALL $DOCKER_HOST $PYTHONHOME"]).stdout
+    assert said == "/usr/sbin:/usr/bin:/sbin:/bin C.UTF-8 unix:///var/run/docker.sock\n"
 
 
 def test_a_command_that_fails_is_named_with_its_node(tmp_path: Path, play: Path) -> None:

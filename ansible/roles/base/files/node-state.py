@@ -19,13 +19,15 @@ RECORD = "/var/lib/trainrig/converged.json"
 
 def path_state(path):
     try:
-        mode = os.lstat(path).st_mode
+        status = os.lstat(path)
         if os.path.islink(path):
             return "link " + os.readlink(path)
         if os.path.isdir(path):
-            return oct(mode)
+            return oct(status.st_mode)
+        dropped_in = glob.glob(glob.escape(path) + ".d/*.conf") if path.endswith(".service") else []
         with open(path, "rb") as f:
-            return f"{mode:o} {hashlib.sha256(f.read()).hexdigest()}"
+            digest = hashlib.sha256(f.read()).hexdigest()
+        return " ".join([f"{status.st_mode:o}", str(status.st_uid), digest, *sorted(dropped_in)])
     except OSError as error:
         return error.strerror
 
@@ -39,11 +41,14 @@ def state():
     out, packages, units = [], set(), set()
     for name in sorted(glob.glob(MANIFESTS + "/*.json")):
         out.append(f"{name} {path_state(name)}")
-        with open(name) as f:
-            manifest = json.load(f)
-        out += [f"{path} {path_state(path)}" for path in sorted(manifest["files"])]
-        packages |= set(manifest["packages"])
-        units |= set(manifest["units"])
+        try:
+            with open(name) as f:
+                manifest = json.load(f)
+            out += [f"{path} {path_state(path)}" for path in sorted(manifest["files"])]
+            packages |= set(manifest["packages"])
+            units |= set(manifest["units"])
+        except (OSError, ValueError, KeyError, TypeError):
+            pass  # torn, or not ours: a role that runs here writes its own anew
     # Want, status, version: a package that was upgraded, removed or released from its hold shows here.
     form = "-f=${Package} ${db:Status-Want} ${db:Status-Status} ${Version}\n"
     out += sorted(lines_of("dpkg-query", "-W", form, *sorted(packages), "linux-image-*"))

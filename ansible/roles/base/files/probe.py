@@ -4,6 +4,7 @@
 Every part is measured on its own, and one that cannot be is null with the reason under "errors".
 """
 
+import glob
 import json
 import os
 import re
@@ -12,11 +13,13 @@ import sys
 import time
 
 DATA = "/srv/trainrig"
+MANIFESTS = "/var/lib/trainrig/manifests"
+LEASE = "trainrig-lease.timer"  # laid down with the machine, by no role
 GPU_FIELDS = ("index", "name", "driver_version", "memory.total", "ecc.errors.uncorrected.volatile.total")
 
 
-def out(*command):
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+def out(*command, seconds=120):
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)
     if done.returncode:
         words = (done.stderr or done.stdout).strip().splitlines()
         raise RuntimeError(words[-1] if words else f"{command[0]} exited with {done.returncode}")
@@ -72,7 +75,7 @@ def disks_left():
 
 
 def docker():
-    version = out("docker", "version", "--format", "{{.Server.Version}}").strip()
+    version = out("docker", "version", "--format", "{{.Server.Version}}", seconds=30).strip()
     status = os.statvfs("/var/lib/docker")
     return {"version": version, "free_bytes": status.f_bavail * status.f_frsize}
 
@@ -80,6 +83,26 @@ def docker():
 def units():
     listed = out("systemctl", "list-units", "--failed", "--plain", "--no-legend", "--full").splitlines()
     return [line.split()[0] for line in listed if line.strip()]
+
+
+def idle_units():
+    """Units that should run and do not, with their state: those that the roles answer for, and the end of the lease."""
+    wanted = {LEASE}
+    for name in glob.glob(MANIFESTS + "/*.json"):
+        try:
+            with open(name) as f:
+                wanted |= set(json.load(f)["units"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # a torn one is the roles' to mend
+    states = {unit: state_of(unit) for unit in sorted(wanted)}
+    if set(states.values()) - {"active"}:
+        time.sleep(1)  # one that was started just now
+        states = {unit: state if state == "active" else state_of(unit) for unit, state in states.items()}
+    return [f"{unit} ({state})" for unit, state in states.items() if state not in ("active", "reloading")]
+
+
+def state_of(unit):
+    return out("systemctl", "show", "--property=ActiveState", "--value", unit).strip()
 
 
 def kernel():
@@ -94,6 +117,7 @@ PARTS = {
     "disks_left": disks_left,
     "docker": docker,
     "failed_units": units,
+    "idle_units": idle_units,
     "kernel": kernel,
 }
 ONLY_WITH_GPU = {"gpus", "cuda", "xid"}
