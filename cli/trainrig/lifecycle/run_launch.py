@@ -56,6 +56,7 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
             attempt = host_keys.learn(context, attempt, stop=run.stop)
             driver = driver_of(run, start.offer)
             bucket = rig_request.bucket_of(run.job, run.environment, run.identity, start.offer)
+            keys = store_variables(run.job, os.environ)
             with container.Ahead(start.image, run.observe) as image:
                 ssh = configure.configure(
                     run.rig.path,
@@ -69,13 +70,15 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
                         run.job, run.environment.using(attempt.cloud, attempt.account), start.offer
                     ),
                     bucket=bucket,
-                    secrets=store_variables(run.job, os.environ),
+                    secrets=keys,
                     stopped=run.stop.is_set,
                     gone=lambda: run_facts.gone(context, run.run_id),
                     on_ready=image.begin,
                 )
             try:
                 job_control.halt(ssh)
+                if keys:  # a job that was halted took them along
+                    configure.lay_secrets(ssh, ssh.nodes, keys)
                 deliver.deliver(ssh, start, run.observe)
                 verify.require(
                     verify.accept(ssh, run.job, start.offer, start.image, run.observe, driver=driver, bucket=bucket)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,8 @@ from trainrig.store.checkpoint_dir import CheckpointDir
 from trainrig.store.journal import AttemptState
 from trainrig.tools.ssh import Ssh
 
+KEYS = {"AWS_ACCESS_KEY_ID": "value:team"}
+
 
 def test_a_job_that_runs_already_is_ended_before_its_files_are_laid(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -26,7 +29,7 @@ def test_a_job_that_runs_already_is_ended_before_its_files_are_laid(
     stamp = CatalogStamp(digest="d", captured_at=None, age_hours=None, offers=1)
     run = RunContext(
         identity=rigs.identity(),
-        job=a_job(options=(ResourceOption(),), image="registry.example/team/train@sha256:" + "a" * 64),
+        job=a_job(options=(ResourceOption(),), image="registry.example/team/train@sha256:" + "a" * 64, secrets=KEYS),
         environment=Environment(name="test", clouds=()),
         placement=Placement(job="hello", catalog=stamp, chosen=rigs.candidate(), fallbacks=(), rejections=()),
         observe=silent,
@@ -46,6 +49,10 @@ def test_a_job_that_runs_already_is_ended_before_its_files_are_laid(
     def noted(name: str) -> Callable[..., None]:
         return lambda *_, **__: done.append(name)
 
+    def keys(_ssh: Ssh, _nodes: object, secrets: dict[str, Any]) -> None:
+        done.append(f"keys {secrets}")
+
+    monkeypatch.setattr(configure, "lay_secrets", keys)
     monkeypatch.setattr(host_keys, "learn", lambda _context, attempt, **_: attempt)
     monkeypatch.setattr(configure, "configure", lambda *_, **__: ssh)
     monkeypatch.setattr(Ssh, "close", noted("close"))
@@ -57,5 +64,6 @@ def test_a_job_that_runs_already_is_ended_before_its_files_are_laid(
     monkeypatch.setattr(CheckpointDir, "begin_with", lambda _store, identity: done.append(f"with {identity}"))
     monkeypatch.setattr(job_control, "start", noted("start"))
     assert run_launch.launch(run, 2) == {"kind": "launched"}
-    begun = ["restore", "with 000001-000001", "start"]
-    assert done == ["systemctl stop trainrig-job.service", "deliver", *begun, "close"]
+    begun = ["deliver", "restore", "with 000001-000001", "start"]
+    # The end of the job takes the keys along that opened its stores.
+    assert done == ["systemctl stop trainrig-job.service", "keys {'AWS_ACCESS_KEY_ID': 'team'}", *begun, "close"]
