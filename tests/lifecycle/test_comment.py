@@ -42,6 +42,7 @@ def test_one_comment_is_kept_up_to_date(cli: Cli, monkeypatch: pytest.MonkeyPatc
         said = [cli("comment", "plan").err for _ in range(2)]
         assert ["commented" in said[0], "left as it is" in said[1]] == [True, True]
         assert "a newer plan" in cli("comment", "base").err
+        time.sleep(1)
         assert "comment 0 updated" in cli("comment", "plan", "--state", "destroyed").err
         assert "a newer plan" in cli("comment", "plan").err
         assert len(server.comments) == 1
