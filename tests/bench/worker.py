@@ -27,7 +27,9 @@ LIMIT_MB, LIMIT_CORE = 2.0, 0.10
 SECONDS = 30
 TICKS = os.sysconf("SC_CLK_TCK")
 SSH = """#!/bin/sh
-case "$*" in *job-poll*) echo '{"active":"active","notice":null,"heartbeat":null,"checkpoints":"1 0"}' ;; esac
+case "$*" in *job-poll*) echo '{"active":"active","notice":null,"heartbeat":null,"checkpoints":"1 0"}' ;;
+*"cp -al"*) printf '1 0\\n1 0\\n' ;;
+*names*) echo '1 0' ;; esac
 """
 
 

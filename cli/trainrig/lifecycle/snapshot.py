@@ -75,8 +75,10 @@ def require_unchanged(ssh: Ssh, node: Node, stamps: str) -> None:
 
 
 def _taken(ssh: Ssh, node: Node) -> tuple[str, str]:
-    name, stamp = _ask(ssh, node, _TAKE, SOURCE, SNAPSHOT).splitlines()
-    return name, stamp
+    said = _ask(ssh, node, _TAKE, SOURCE, SNAPSHOT).splitlines()
+    if len(said) != len(("names", "stamps")):
+        raise CommandFailed(f"{node.name}: it does not say what its checkpoints are")
+    return said[0], said[1]
 
 
 def _look(ssh: Ssh, node: Node, what: str, path: PurePosixPath) -> str:
