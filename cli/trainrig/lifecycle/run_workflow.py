@@ -25,7 +25,7 @@ from trainrig.model.offer import Market
 from trainrig.store import locks
 
 LOCK_LOOK_SECONDS = 1.0
-CANCEL_LOOK_SECONDS = 1.0
+CANCEL_LOOK_SECONDS = 5.0  # one worker watches many runs; while a job runs, its watcher looks each second
 
 # DBOS calls functions by name and hands them JSON; what cannot be JSON (who observes, who interrupts) is found here.
 _contexts: dict[str, RunContext] = {}
