@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import random
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -129,6 +131,25 @@ def test_the_nodes_own_hands_write_read_and_delete(bench: Bench) -> None:
     status, detail = bucket("s3://nowhere/runs")
     assert status == "fail"
     assert "NoSuchBucket" in detail
+
+
+def test_what_is_renamed_when_it_was_written_is_in_the_bucket_under_its_last_name(bench: Bench) -> None:
+    """As training scripts save: a file of another name, renamed over the last one; on a store that takes its time."""
+
+    def slowly(command: str, _path: str, _headers: Mapping[str, str]) -> bool:
+        if command in {"HEAD", "PUT"}:
+            time.sleep(random.choice((0, 0.005, 0.01, 0.02)))  # the calls between which a rename could go unseen
+        return True
+
+    save = "echo $i > m$j.tmp; sleep 0.0$i; mv m$j.tmp m$j"
+    with gateway.guarded(bench.store, slowly, nodes.gateway(bench.ssh.nodes[0])) as url:
+        bench.converge(replace(bench.job, s3_endpoint=url))
+        for folder in ("3", "4"):  # MOUNT and MOUNT_CACHED
+            bench.sh(f"cd /srv/trainrig/mounts/{folder}; for j in $(seq 20); do for i in 1 2 3; do {save}; done; done")
+        bench.sh("/usr/local/lib/trainrig/data flush 60")
+        for key in (f"{folder}m{j}" for folder in ("", "late/") for j in range(1, 21)):
+            assert object_store.send(f"{bench.store}/work/{key}") == b"3\n", key
+    bench.converge(bench.job)
 
 
 def test_a_mount_that_was_taken_down_is_drift_and_is_mended(bench: Bench) -> None:
@@ -283,8 +304,8 @@ def test_the_job_reads_and_writes_its_data_and_the_keys_go_with_it(bench: Bench,
     deliver.deliver(bench.ssh, launch, silent)
     job_control.start(bench.ssh, launch, silent)
     assert job_control.follow(bench.ssh, silent).verdict == "succeeded"
-    assert object_store.send(f"{bench.store}/work/new.txt") == b"new\n"
     collect.collect_outputs(bench.ssh, bench.job, tmp_path, silent)
+    assert object_store.send(f"{bench.store}/work/new.txt") == b"new\n"
     assert object_store.send(f"{bench.store}/work/late/new.txt") == b"later\n"
     assert bench.sh("ls /run/trainrig/data.json 2>&1 || true") == (
         "ls: cannot access '/run/trainrig/data.json': No such file or directory"

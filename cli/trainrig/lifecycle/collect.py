@@ -8,7 +8,7 @@ from pathlib import Path
 from trainrig.errors import CommandFailed
 from trainrig.lifecycle import snapshot
 from trainrig.model.events import Observer, Progress
-from trainrig.model.job import Job, MountMode
+from trainrig.model.job import Job
 from trainrig.model.node import Node
 from trainrig.render import launch as launches
 from trainrig.tools import rsync
@@ -28,7 +28,7 @@ def collect_outputs(ssh: Ssh, job: Job, target: Path, observe: Observer) -> dict
         CommandFailed: a copy failed or differs from the node's file, or a bucket did not get what was written to it.
     """
 
-    if any(m.mode is MountMode.MOUNT_CACHED for m in job.mounts):
+    if any(mount.is_written for mount in job.mounts):
         ssh.each(lambda node: _flush(ssh, node, observe))
 
     def collect(node: Node) -> dict[str, Path]:
@@ -97,7 +97,7 @@ def restore_checkpoints(ssh: Ssh, source: Path, observe: Observer) -> None:
 
 
 def _flush(ssh: Ssh, node: Node, observe: Observer) -> None:
-    """Waits until what the job wrote to a cached mount is in its bucket."""
+    """Waits until what the job wrote to mounts is in its bucket."""
     observe(Progress(phase="collect", message="the last of what was written to mounts", node=node.name))
     flush = ["/usr/local/lib/trainrig/data", "flush", str(FLUSH_SECONDS)]
     outcome = ssh.run(node, flush, check=False, timeout_seconds=FLUSH_SECONDS + 60)

@@ -8,6 +8,8 @@ from support.jobs import a_job, a_node
 from trainrig.errors import CommandFailed
 from trainrig.lifecycle import collect
 from trainrig.model.events import Event, Progress
+from trainrig.model.job import Mount, MountMode
+from trainrig.model.node import Node
 from trainrig.model.process import Outcome
 from trainrig.tools.ssh import UNREACHABLE, Ssh
 
@@ -30,6 +32,31 @@ def test_a_node_that_does_not_answer_is_not_one_without_outputs(
     monkeypatch.setattr(Ssh, "run", lambda *_args, **_options: silent)
     with pytest.raises(CommandFailed, match="Connection reset"):
         collect.collect_outputs(Ssh(rig=tmp_path, nodes=(a_node(),)), a_job(), tmp_path, lambda _event: None)
+
+
+@pytest.mark.parametrize(
+    ("mount", "waits"),
+    [
+        (Mount(target="/m", source="s3://b", mode=MountMode.MOUNT), True),
+        (Mount(target="/m", source="s3://b", mode=MountMode.MOUNT_CACHED), True),
+        (Mount(target="/m", source="s3://b", mode=MountMode.MOUNT, read_only=True), False),
+        (Mount(target="/m", source="s3://b"), False),
+        (Mount(target="/m", source=None, name="m", mode=MountMode.MOUNT), False),  # a folder of the node
+    ],
+)
+def test_what_was_written_to_a_bucket_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mount: Mount, waits: bool
+) -> None:
+    asked: list[list[str]] = []
+
+    def run(_ssh: Ssh, _node: Node, command: list[str], **_options: object) -> Outcome:
+        asked.append(command)
+        return Outcome(returncode=int(command[0] == "test"), stdout="", stderr="", seconds=0)
+
+    monkeypatch.setattr(Ssh, "run", run)
+    ssh = Ssh(rig=tmp_path, nodes=(a_node(),))
+    collect.collect_outputs(ssh, a_job(mounts=(mount,)), tmp_path, lambda _event: None)
+    assert any("flush" in command for command in asked) is waits
 
 
 def test_outputs_that_the_job_names_as_a_whole_come_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

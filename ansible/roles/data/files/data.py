@@ -173,9 +173,10 @@ def mount(index):
         raise SystemExit(complaint(found))
     words = ["mount", remote(here["source"]), target, "--allow-other", "--umask=0", "--dir-cache-time=30s"]
     words.append(f"--vfs-cache-max-size={settings()['cache_max']}")
-    # MOUNT: a file is in the bucket when it is closed. MOUNT_CACHED: a little later, see flush.
-    cached = here["mode"] == "MOUNT_CACHED"
-    words += ["--vfs-cache-mode=full"] if cached else ["--vfs-cache-mode=writes", "--vfs-write-back=0s"]
+    # MOUNT_CACHED keeps what is read, too. What is written is sent some seconds after it was closed, see flush, and
+    # never at once: a file that is renamed while rclone sends it can stay under its old name, and save-then-rename is
+    # how checkpoints are written.
+    words.append("--vfs-cache-mode=full" if here["mode"] == "MOUNT_CACHED" else "--vfs-cache-mode=writes")
     if here.get("read_only"):
         words.append("--read-only")
     # What is written is cached first: without this, a write that the store refuses would be lost without a word.
