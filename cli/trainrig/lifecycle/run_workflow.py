@@ -25,7 +25,7 @@ from trainrig.model.offer import Market
 from trainrig.store import locks
 
 LOCK_LOOK_SECONDS = 1.0
-CANCEL_LOOK_SECONDS = 5.0  # one worker watches many runs; while a job runs, its watcher looks each second
+CANCEL_LOOK_SECONDS = 1.0
 
 # DBOS calls functions by name and hands them JSON; what cannot be JSON (who observes, who interrupts) is found here.
 _contexts: dict[str, RunContext] = {}
@@ -44,12 +44,14 @@ def _begin(run_id: str) -> dict[str, Any]:
 
 @DBOS.step()
 def _bring_up(run_id: str, generation: int, market: str | None, to: int | None) -> dict[str, Any]:
-    return run_rig.bring_up(_context(run_id), generation, Market(market) if market else None, to)
+    with _heeding(_context(run_id)) as run:
+        return run_rig.bring_up(run, generation, Market(market) if market else None, to)
 
 
 @DBOS.step()
 def _launch(run_id: str, generation: int) -> dict[str, Any]:
-    return run_launch.launch(_context(run_id), generation)
+    with _heeding(_context(run_id)) as run:
+        return run_launch.launch(run, generation)
 
 
 @DBOS.step()
@@ -69,7 +71,8 @@ def _release(run_id: str) -> dict[str, Any]:
 
 @DBOS.step()
 def _collect(run_id: str) -> dict[str, Any]:
-    return run_rig.collect_results(_context(run_id))
+    with _heeding(_context(run_id)) as run:
+        return run_rig.collect_results(run)
 
 
 @DBOS.step()
@@ -192,7 +195,7 @@ def _played(run_id: str) -> Iterator[RunContext]:
             _contexts[run_id] = _open(run_id)
     run = _contexts[run_id]
     try:
-        with _alone(run), _heeding(run):
+        with _alone(run):
             yield run
     finally:
         if not given:
@@ -200,21 +203,23 @@ def _played(run_id: str) -> Iterator[RunContext]:
 
 
 @contextmanager
-def _heeding(run: RunContext) -> Iterator[None]:
-    """Lets a cancel end the step that runs: a rig that comes up or is configured shall not get as far as its job."""
+def _heeding(run: RunContext) -> Iterator[RunContext]:
+    """Lets a cancel end the step that runs: a rig that comes up or is configured shall not get as far as its job.
+
+    Not for the step that watches a job, which looks by itself: one worker watches hundreds, and each look costs."""
     over = threading.Event()
 
     def look() -> None:
         with suppress(RigError), run.opened() as context:  # a journal that does not answer is for the steps to tell of
-            while not over.wait(CANCEL_LOOK_SECONDS):
-                if run_facts.cancelled(context, run.run_id):
-                    run.stop.set()
+            while not run_facts.cancelled(context, run.run_id):
+                if over.wait(CANCEL_LOOK_SECONDS):
                     return
+            run.stop.set()
 
     thread = threading.Thread(target=look, name=f"cancel-{run.run_id}", daemon=True)
     thread.start()
     try:
-        yield
+        yield run
     finally:
         over.set()
         thread.join()

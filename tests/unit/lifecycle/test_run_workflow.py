@@ -1,17 +1,31 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
 import pytest
 
 from support import rigs
 from support.jobs import a_job
-from trainrig.lifecycle import run_workflow
+from trainrig.lifecycle import run_launch, run_rig, run_workflow
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.environment import Environment
 from trainrig.model.events import silent
 from trainrig.model.placement import CatalogStamp, Placement
 
 
-def test_a_cancel_is_heard_whatever_step_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("module", "step", "play"),
+    [
+        (run_rig, "bring_up", lambda run_id: run_workflow._bring_up(run_id, 1, None, None)),
+        (run_launch, "launch", lambda run_id: run_workflow._launch(run_id, 1)),
+        (run_rig, "collect_results", run_workflow._collect),
+    ],
+)
+def test_a_cancel_is_heard_in_a_step_that_takes_long(
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType, step: str, play: Callable[[str], dict[str, Any]]
+) -> None:
     run = RunContext(
         identity=rigs.identity(),
         job=a_job(),
@@ -29,7 +43,13 @@ def test_a_cancel_is_heard_whatever_step_runs(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(run_workflow, "CANCEL_LOOK_SECONDS", 0.01)
     with run.opened() as context:
         context.journal.intend(run.identity, details={})
-        with run_workflow.serving(lambda _run_id: run, lambda _run, _how: None), run_workflow._played(run.run_id):
-            assert not run.stop.wait(0.1)
+
+    def long_step(run: RunContext, *_: object) -> dict[str, Any]:
+        assert not run.stop.wait(0.1)
+        with run.opened() as context:
             context.journal.update_details(run.run_id, cancel=True)
-            assert run.stop.wait(10)
+        return {"heard": run.stop.wait(10)}
+
+    monkeypatch.setattr(module, step, long_step)
+    with run_workflow.serving(lambda _run_id: run, lambda _run, _how: None), run_workflow._played(run.run_id):
+        assert play(run.run_id) == {"heard": True}
