@@ -3,12 +3,10 @@ they answer conditional writes as the real ones do, and prove nothing about perm
 
 from __future__ import annotations
 
-import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,25 +14,14 @@ from typing import Any
 import pytest
 
 from support.buckets import BUCKETS, bucket
-from trainrig.errors import CommandFailed, RigBusy, StoreFailed
+from support.checkpoint_places import RUN, Place, in_bucket, in_directory
+from trainrig.errors import CommandFailed, RigBusy
 from trainrig.recovery.checkpoint import FileEntry, Manifest
 from trainrig.recovery.stores import CheckpointStore, Objects
 from trainrig.store.checkpoint_bucket import CheckpointBucket
-from trainrig.store.checkpoint_dir import CheckpointDir, scan
+from trainrig.store.checkpoint_dir import scan
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-RUN = "abcd2345"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Place:
-    """Where a store is: as many processes as one likes open it, each from a folder of its own, and others damage it."""
-
-    open: Callable[[], CheckpointStore]
-    tamper: Callable[[Manifest, str], None]  # one file of a checkpoint
-    lose: Callable[[Manifest, str], None]
-    tear: Callable[[Manifest], None]  # its manifest
-    kept: Callable[[], int]  # contents that are kept
 
 
 @pytest.fixture(scope="module", params=["directory", *BUCKETS])
@@ -49,58 +36,8 @@ def kept_in(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 @pytest.fixture
 def place(kept_in: Objects | None, tmp_path: Path, request: pytest.FixtureRequest) -> Place:
     if kept_in is None:
-        return _directory(tmp_path / "store")
-    return _bucket(kept_in, f"runs/{request.node.name}", tmp_path)
-
-
-def _directory(root: Path) -> Place:
-    def file(manifest: Manifest, path: str) -> Path:
-        return root / str(manifest.id) / path
-
-    def tamper(manifest: Manifest, path: str) -> None:
-        file(manifest, path).unlink()  # the content may be linked into other checkpoints
-        file(manifest, path).write_text("evil")
-
-    def tear(manifest: Manifest) -> None:
-        (root / f"{manifest.id}.json").write_text('{"schema": "trainrig.che')
-
-    return Place(
-        open=lambda: CheckpointDir(root),
-        tamper=tamper,
-        lose=lambda manifest, path: file(manifest, path).unlink(),
-        tear=tear,
-        kept=lambda: len({p.stat().st_ino for p in root.glob("*-*/**/*") if p.is_file()}),
-    )
-
-
-def _bucket(objects: Objects, prefix: str, tmp_path: Path) -> Place:
-    opened: list[int] = []
-
-    def open_one() -> CheckpointBucket:
-        opened.append(1)
-        return CheckpointBucket(objects, f"test://{prefix}", prefix, RUN, tmp_path / f"cache-{len(opened)}")
-
-    def replace(key: str, content: bytes) -> None:
-        found = objects.read(key)
-        assert found is not None, key
-        objects.write(key, content, expected=found[1])
-
-    def key(manifest: Manifest, path: str) -> str:
-        entry = manifest.files[path]
-        assert isinstance(entry, FileEntry)
-        return f"{prefix}/files/{entry.sha256}"
-
-    def tear(manifest: Manifest) -> None:
-        (name,) = objects.names(f"{prefix}/manifests/{manifest.id}-")
-        replace(name, b'{"schema": "trainrig.che')
-
-    return Place(
-        open=open_one,
-        tamper=lambda manifest, path: replace(key(manifest, path), b"evil"),
-        lose=lambda manifest, path: objects.delete([key(manifest, path)]),
-        tear=tear,
-        kept=lambda: len(list(objects.names(f"{prefix}/files/"))),
-    )
+        return in_directory(tmp_path / "store")
+    return in_bucket(kept_in, f"runs/{request.node.name}", tmp_path)
 
 
 @pytest.fixture
@@ -399,31 +336,6 @@ def test_a_kill_before_the_commit_leaves_what_was_there(
     assert model(place) == ("b", [])
 
 
-def test_a_bucket_that_ignores_conditions_is_refused(kept_in: Objects | None, tmp_path: Path) -> None:
-    """An older server may take `If-Match` and write all the same."""
-    if kept_in is None:
-        pytest.skip("a directory has no conditions")
-
-    class Careless:
-        def __init__(self, objects: Objects) -> None:
-            self._objects = objects
-
-        def write(self, key: str, content: bytes, *, expected: str | None) -> str:
-            found = self._objects.read(key)
-            return self._objects.write(key, content, expected=found[1] if found else None)
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self._objects, name)
-
-    careless: Any = Careless(kept_in)
-    store = CheckpointBucket(careless, "s3://old/server", "careless", RUN, tmp_path)
-    with pytest.raises(StoreFailed, match="ignores conditional writes"):
-        store.fence(1)
-    with pytest.raises(StoreFailed, match="ignores conditional writes"):
-        store.probe()
-    assert list(kept_in.names("careless/probe")) == []
-
-
 def test_a_probe_disturbs_nothing_and_leaves_nothing(place: Place, source: Path) -> None:
     place.open().probe()
     assert place.open().newest() == (None, [])
@@ -432,28 +344,3 @@ def test_a_probe_disturbs_nothing_and_leaves_nothing(place: Place, source: Path)
     store.probe()
     assert model(place) == ("a", [])
     assert place.kept() == 2
-
-
-def test_a_bucket_that_keeps_what_is_deleted_is_told_of(kept_in: Objects | None, tmp_path: Path) -> None:
-    if kept_in is None:
-        pytest.skip("a directory deletes")
-
-    class Keeping:
-        def delete(self, keys: Any) -> None:
-            """As S3 answers who may not delete: with a list of errors, and success."""
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(kept_in, name)
-
-    keeping: Any = Keeping()
-    with pytest.raises(StoreFailed, match="cannot be deleted"):
-        CheckpointBucket(keeping, "s3://worm", "worm", RUN, tmp_path).probe()
-
-
-def test_a_head_that_is_not_ours_is_not_overwritten(kept_in: Objects | None, tmp_path: Path) -> None:
-    if kept_in is None:
-        pytest.skip("a directory has no head")
-    kept_in.write("foreign/head.json", json.dumps({"schema": "other/1"}).encode(), expected=None)
-    store = CheckpointBucket(kept_in, "s3://b/foreign", "foreign", RUN, tmp_path)
-    with pytest.raises(StoreFailed, match=r"head\.json is not ours"):
-        store.fence(1)

@@ -12,6 +12,7 @@ import pytest
 
 from support import state_backends
 from trainrig.clouds import registry
+from trainrig.clouds.aws import session
 from trainrig.clouds.base import Account
 from trainrig.recovery.stores import Objects
 
@@ -27,6 +28,8 @@ def bucket(kind: str, tmp: Path) -> Iterator[tuple[Objects, str]]:
             with state_backends.s3(tmp) as emulator:
                 for name, value in emulator.env.items():
                     patch.setenv(name, value)
+                for kept in (session._session, session._client):
+                    kept.cache_clear()  # of an emulator that another test had
                 account = Account(cloud="aws", regions=("us-east-1",))
                 yield registry.objects("aws").objects(account, None, "team-state"), "s3://team-state/runs"
         elif kind == "gcs":
