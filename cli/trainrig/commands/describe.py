@@ -40,7 +40,7 @@ def command(rig: RigArg, env: Env = None, output: Format = OutputFormat.TEXT) ->
     if found.attempts:
         parts.append(status_text.attempts(found.attempts))
     if found.nodes:
-        parts += [status_text.nodes(found), status_text.drift(differs)]
+        parts += [status_text.nodes(found, differs), status_text.drift(differs)]
     if evidence:
         parts += [f"checked {evidence.at}", evidence_text.text(evidence)]
     parts += status_text.happenings([(h.at, h.kind, h.data) for h in happened])

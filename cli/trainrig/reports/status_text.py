@@ -71,11 +71,14 @@ def costs(found: Sequence[RigStatus]) -> str:
     return "\n\n".join(parts)
 
 
-def nodes(rig: RigStatus) -> str:
+def nodes(rig: RigStatus, differs: Sequence[Drift] = ()) -> str:
+    """`differs`: a machine that a cloud still lists, and that no longer runs, is in there."""
+    stopped = {d.id for d in differs if d.kind in {"preempted", "gone"}}
     rows: list[Row] = [("rank", "name", "address", "id", "in the cloud")]
     for n in rig.nodes:
         address = f"{n.node.ssh_address}:{n.node.ssh_port}"
-        rows.append((str(n.node.rank), n.node.name, address, n.node.instance_id, SEEN[n.seen]))
+        seen = "yes, but it does not run" if n.seen and n.node.instance_id in stopped else SEEN[n.seen]
+        rows.append((str(n.node.rank), n.node.name, address, n.node.instance_id, seen))
     return "\n".join(table(rows))
 
 

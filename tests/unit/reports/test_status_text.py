@@ -10,7 +10,7 @@ from support.rigs import NOW, node
 from trainrig.model.fault import FaultClass
 from trainrig.model.offer import Market
 from trainrig.model.rig import RigState
-from trainrig.model.status import AttemptStatus, Found, NodeStatus, RigStatus, SweepResult, Work
+from trainrig.model.status import AttemptStatus, Drift, Found, NodeStatus, RigStatus, SweepResult, Work
 from trainrig.reports import status_text
 
 ATTEMPT = AttemptStatus(
@@ -80,6 +80,13 @@ def test_costs_are_the_attempts_with_their_sum_and_the_advice() -> None:
 
 def test_a_node_that_the_cloud_does_not_show_stands_out() -> None:
     assert status_text.nodes(RIG).splitlines()[-1].endswith("NO")
+
+
+def test_a_node_that_is_listed_and_does_not_run_is_not_just_there() -> None:
+    listed = replace(RIG, nodes=(NodeStatus(node=node(), seen=True),))
+    other = Drift(kind="gone", type="aws_instance", id="i-other")
+    assert status_text.nodes(listed, [other]).endswith("yes")
+    assert status_text.nodes(listed, [replace(other, id=node().instance_id)]).endswith("yes, but it does not run")
 
 
 @pytest.mark.parametrize(
