@@ -89,6 +89,9 @@ HEALED = {
         systemctl mask docker.service docker.socket containerd.service
         ln -sf /dev/null /etc/systemd/system/trainrig-agent.service; systemctl daemon-reload"""
     ),
+    "services that a signal has stopped": Spoiled(
+        spoil="kill -STOP $(for u in trainrig-agent containerd; do systemctl show -p MainPID --value $u; done)"
+    ),
     "files of others beside ours": Spoiled(
         spoil="""mkdir -p /etc/systemd/system/trainrig-agent.service.d
         printf '[Service]\nExecStart=\nExecStart=/bin/false\n' > /etc/systemd/system/trainrig-agent.service.d/x.conf

@@ -15,6 +15,7 @@ MIN_FREE_BYTES = 2 << 30
 MIN_FREE_INODES = 10_000
 MIN_WRITE_BYTES_PER_SECOND = 5 << 20  # below this something is wrong with the disk, whatever its class
 MAX_SKEW_SECONDS = 2.0  # signatures of object stores allow minutes; logs of several nodes do not
+MAX_HEARTBEAT_SECONDS = 60  # every 5 s; cloud, driver and Docker may take their time to answer the agent
 MEMORY_TOLERANCE = 0.15  # what a driver keeps for itself
 NO_GPU = "the offer has no GPU"
 
@@ -53,7 +54,8 @@ def judge(promise: Promise, answers: Answers) -> tuple[NodeCheck, ...]:
             checks.append(NodeCheck(name=name, status="not_applicable", detail=NO_GPU))
         else:
             checks.append(_made(check, promise, answers))
-    return (*checks, *(_made(check, promise, answers) for check in (_disk, _docker, _image, _clock, _bucket, _units)))
+    others = (_disk, _docker, _image, _clock, _bucket, _units, _heartbeat)
+    return (*checks, *(_made(check, promise, answers) for check in others))
 
 
 _Check = Callable[[Promise, Answers], tuple[Status, str]]
@@ -205,11 +207,23 @@ def _bucket(promise: Promise, answers: Answers) -> tuple[Status, str]:  # noqa: 
 
 
 def _units(promise: Promise, answers: Answers) -> tuple[Status, str]:  # noqa: ARG001
-    failed, still = answers.probe.get("failed_units"), answers.probe.get("idle_units")
-    if failed is None or still is None:
-        return _unknown(answers, "failed_units" if failed is None else "idle_units")
+    parts = ("failed_units", "idle_units", "stopped_units")
+    failed, still, stopped = (answers.probe.get(part) for part in parts)
+    if failed is None or still is None or stopped is None:
+        return _unknown(answers, next(part for part in parts if answers.probe.get(part) is None))
     # The job's own unit fails with the job, which may be about to be started again.
     ours = [u for u in failed if u.startswith(("trainrig-", "docker", "nvidia-", "srv-trainrig")) and u != UNIT]
     idle = [u for u in still if u.split()[0] not in ours]
-    said = [f"failed: {', '.join(ours)}"] * bool(ours) + [f"not running: {', '.join(idle)}"] * bool(idle)
+    found = {"failed": ours, "not running": idle, "stopped by a signal": stopped}
+    said = [f"{what}: {', '.join(units)}" for what, units in found.items() if units]
     return _verdict(not said, "; ".join(said) or "all of ours run, and none has failed")
+
+
+def _heartbeat(promise: Promise, answers: Answers) -> tuple[Status, str]:  # noqa: ARG001
+    age = answers.probe.get("heartbeat_seconds")
+    if age is None:
+        return _unknown(answers, "heartbeat_seconds")
+    good = age <= MAX_HEARTBEAT_SECONDS
+    return _verdict(
+        good, f"the agent's last is {age} s old" + ("" if good else f", {MAX_HEARTBEAT_SECONDS} s are the most")
+    )

@@ -57,7 +57,7 @@ _ADVICE = (
     (r"NO_PUBKEY|EXPKEYSIG|KEYEXPIRED|is not signed|couldn't be verified", _SIGNER),
     (r"Hash Sum mismatch|unexpected size|Mirror sync", _CHANGING),
     (r"does not have a Release file|no longer has a Release file", _NO_RELEASE),
-    (r"'docker', .* timed out", _DOCKER),
+    (r"`docker .* does not answer", _DOCKER),
     (r"not valid yet|not yet valid|certificate (has|is) expired|clock: [+-]", _CLOCK),
     (r"no source has|Failed to fetch|Unable to fetch|Could not resolve|Temporary failure|Connection refused", _MIRROR),
     (r"Name or service not known|Network is unreachable|timed out|Request failed", _MIRROR),
@@ -65,7 +65,8 @@ _ADVICE = (
     (r"did not come back from its reboot", f"see the machine's console; {_ANOTHER}"),
     (r"Docker Engine does not|Docker daemon", _DOCKER),
     (r"not running: .*trainrig-lease", _LEASE),
-    (r"units: (failed|not running)", _UNIT),
+    (r"units: (failed|not running|stopped)", _UNIT),
+    (r"heartbeat: ", "`journalctl -u trainrig-agent` on the node says more"),
 )
 _DEFAULT = f"mend the node by hand and run trainrig configure, or {_ANOTHER}"
 

@@ -30,6 +30,8 @@ PROBE: dict[str, Any] = {
     "docker": {"version": "28.2.2", "free_bytes": 50 << 30},
     "failed_units": [],
     "idle_units": [],
+    "stopped_units": [],
+    "heartbeat_seconds": 3,
     "errors": {},
 }
 GOOD = Answers(
@@ -80,6 +82,10 @@ def test_without_a_gpu_no_gpu_check_is_ever_passed() -> None:
             "failed: docker.service; not running: x.service (activating)",
         ),
         ("units", {"idle_units": None, "errors": {"idle_units": "systemctl timed out"}}, "systemctl timed out"),
+        ("units", {"stopped_units": ["docker.service"]}, "stopped by a signal: docker.service"),
+        ("units", {"stopped_units": None, "errors": {"stopped_units": "ps is gone"}}, "ps is gone"),
+        ("heartbeat", {"heartbeat_seconds": 61}, "the agent's last is 61 s old, 60 s are the most"),
+        ("heartbeat", {"heartbeat_seconds": None, "errors": {"heartbeat_seconds": "it does not run"}}, "does not run"),
     ],
 )
 def test_a_fault_of_the_node_fails_its_check_with_what_was_found(check: str, probe: dict[str, Any], words: str) -> None:

@@ -36,7 +36,7 @@ from trainrig.recovery.node_advice import advice
         ("E: The repository 'http://x bullseye Release' does not have a Release file.", "node's release"),
         ("tr-x-0: units: not running: trainrig-lease.timer (inactive)", "trainrig extend"),
         ("tr-x-0: units: not running: trainrig-agent.service (activating)", "journalctl -u UNIT"),
-        ("docker: Command '['docker', 'version']' timed out after 30 seconds", "journalctl -u docker"),
+        ("docker: `docker version --format {{.Server.Version}}` does not answer within 30 s", "journalctl -u docker"),
         ("anything else", "by hand"),
     ],
 )

@@ -118,7 +118,7 @@ def test_a_gpu_that_does_nothing_under_a_running_job_is_idle_after_its_minutes(
     clock = [0.0]
     said = {"nvidia-smi": "0\n0\n", "docker": "true\n"}
     monkeypatch.setattr(agent, "run", lambda *command: said[command[0]])
-    watcher = agent.Agent({"save_signal": "", "idle_minutes": 10}, None, now=lambda: clock[0])
+    watcher = agent.Agent({"save_signal": "", "idle_minutes": 10}, None, now=lambda: 0, ticks=lambda: clock[0])
 
     def heartbeat(seconds: float) -> Any:
         clock[0] = seconds
@@ -131,6 +131,21 @@ def test_a_gpu_that_does_nothing_under_a_running_job_is_idle_after_its_minutes(
     assert heartbeat(720.0)["gpu_busy_percent"] == 97
     assert heartbeat(726.0)["idle"] is False
     assert 0 <= heartbeat(732.0)["disk_percent"] <= 100
+
+
+@pytest.mark.parametrize("step", [-3600, 3600])
+def test_a_clock_that_is_stepped_stops_no_heartbeat_and_makes_nothing_idle(
+    agent: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    monkeypatch.setattr(agent, "run", lambda *command: {"nvidia-smi": "0\n", "docker": "true\n"}[command[0]])
+    clock, ticks = [5000], [0.0]
+    settings = {"save_signal": "", "idle_minutes": 10}
+    watcher = agent.Agent(settings, None, now=lambda: clock[0], ticks=lambda: ticks[0])
+    watcher.round()
+    clock[0], ticks[0] = clock[0] + step, 6.0
+    watcher.round()
+    beat = json.loads((tmp_path / "heartbeat.json").read_text())
+    assert (beat["at"], beat["idle"]) == (clock[0], False)
 
 
 def test_the_fullest_disk_is_told_as_df_counts(agent: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -363,3 +363,30 @@ def test_lists_that_another_program_reads_are_waited_for(tmp_path: Path) -> None
     assert run(tmp_path, render("base", "read-lists"), stubs, "rsync").returncode == 0
     done = run(tmp_path, render("base", "read-lists"), {**stubs, "apt-get": lock}, "rsync")
     assert (done.returncode, "lists/lock" in done.stderr) == (1, True)
+
+
+def test_what_a_signal_has_stopped_goes_on_where_it_is_a_service_of_ours(tmp_path: Path) -> None:
+    rows = ["Ss 1 trainrig-agent.service", "Tl 2 docker.service", "T 3 trainrig-mount@1.service", "T 4 session-1.scope"]
+    stubs = {"ps": "\n".join(f"echo '{row}'" for row in rows)}
+    script = f'kill() {{ echo "$*" >> {tmp_path}/did; }}\n{render("base", "wake")}'
+    assert run(tmp_path, script, stubs, "--check").stdout == "docker.service\ntrainrig-mount@1.service\n"
+    assert not (tmp_path / "did").exists()
+    assert run(tmp_path, script, stubs).stdout == "docker.service\ntrainrig-mount@1.service\n"
+    assert (tmp_path / "did").read_text() == "-CONT 2 3\n"
+
+
+def test_an_agent_that_runs_and_does_not_beat_is_started_anew(tmp_path: Path) -> None:
+    beat = tmp_path / "heartbeat.json"
+    script = render("agent", "agent-up").replace("/run/trainrig-agent", str(tmp_path))
+    stubs = {"systemctl": f'echo "$*" >> {tmp_path}/did'}
+    assert run(tmp_path, script, stubs).stdout == ""  # it has started just now
+    beat.touch()
+    assert run(tmp_path, script, stubs).stdout == ""
+    os.utime(beat, (beat.stat().st_mtime - 120,) * 2)
+    assert run(tmp_path, script, stubs, "--check").stdout == "restart the agent\n"
+    assert "restart trainrig" not in (tmp_path / "did").read_text()
+    assert run(tmp_path, script, stubs).stdout == "restart the agent\n"
+    assert (tmp_path / "did").read_text().endswith("restart trainrig-agent.service\n")
+    beat.touch()
+    stubs = {"systemctl": '[ "$1" != is-active ]'}
+    assert run(tmp_path, script, stubs).stdout == "start the agent\n"

@@ -139,11 +139,13 @@ def disk_percent(paths=DISKS):
 
 
 class Agent:
-    def __init__(self, settings, source, now=time.time):
-        self.settings, self.source, self.now = settings, source, now
+    """`now` is what the clock says, which may be stepped; spans of time are measured with `ticks`."""
+
+    def __init__(self, settings, source, now=time.time, ticks=time.monotonic):
+        self.settings, self.source, self.now, self.ticks = settings, source, now, ticks
         self.noticed = None
-        self.busy_at = now()
-        self.beat_at = 0.0
+        self.busy_at = ticks()
+        self.beat_at = None
 
     def round(self):
         if self.noticed is None and self.source is not None:
@@ -154,8 +156,8 @@ class Agent:
                 found = None
             if found is not None:
                 self.announce(found)
-        if self.now() - self.beat_at >= HEARTBEAT_SECONDS:
-            self.beat_at = self.now()
+        if self.beat_at is None or self.ticks() - self.beat_at >= HEARTBEAT_SECONDS:
+            self.beat_at = self.ticks()
             self.beat()
 
     def announce(self, found):
@@ -169,8 +171,8 @@ class Agent:
         busy = gpu_busy_percent()
         job_runs = run("docker", "inspect", "--format={{.State.Running}}", CONTAINER) == "true\n"
         if busy is None or busy > IDLE_PERCENT or not job_runs:
-            self.busy_at = self.now()
-        idle = (self.now() - self.busy_at) / 60
+            self.busy_at = self.ticks()
+        idle = (self.ticks() - self.busy_at) / 60
         limit = self.settings["idle_minutes"]
         write(
             "heartbeat.json",

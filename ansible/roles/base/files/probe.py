@@ -14,12 +14,17 @@ import time
 
 DATA = "/srv/trainrig"
 MANIFESTS = "/var/lib/trainrig/manifests"
+AGENT = "trainrig-agent.service"
+HEARTBEAT = "/run/trainrig-agent/heartbeat.json"
 LEASE = "trainrig-lease.timer"  # laid down with the machine, by no role
 GPU_FIELDS = ("index", "name", "driver_version", "memory.total", "ecc.errors.uncorrected.volatile.total")
 
 
 def out(*command, seconds=120):
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"`{' '.join(command)}` does not answer within {seconds} s") from None
     if done.returncode:
         words = (done.stderr or done.stdout).strip().splitlines()
         raise RuntimeError(words[-1] if words else f"{command[0]} exited with {done.returncode}")
@@ -101,8 +106,24 @@ def idle_units():
     return [f"{unit} ({state})" for unit, state in states.items() if state not in ("active", "reloading")]
 
 
-def state_of(unit):
-    return out("systemctl", "show", "--property=ActiveState", "--value", unit).strip()
+def state_of(unit, what="ActiveState"):
+    return out("systemctl", "show", f"--property={what}", "--value", unit).strip()
+
+
+def stopped_units():
+    """Services that a signal has stopped: systemd takes them for running."""
+    return out("/usr/local/lib/trainrig/wake", "--check").splitlines()
+
+
+def heartbeat_seconds():
+    """How old the agent's last heartbeat is; where it has started since, how long it has had for the first."""
+    try:
+        return round(abs(time.time() - os.stat(HEARTBEAT).st_mtime))
+    except FileNotFoundError:
+        if state_of(AGENT) != "active":
+            raise RuntimeError(f"{AGENT} does not run") from None
+        began = int(state_of(AGENT, "ActiveEnterTimestampMonotonic")) / 1e6
+        return round(time.monotonic() - began)
 
 
 def kernel():
@@ -118,6 +139,8 @@ PARTS = {
     "docker": docker,
     "failed_units": units,
     "idle_units": idle_units,
+    "stopped_units": stopped_units,
+    "heartbeat_seconds": heartbeat_seconds,
     "kernel": kernel,
 }
 ONLY_WITH_GPU = {"gpus", "cuda", "xid"}
@@ -130,7 +153,7 @@ def main(words):
             continue
         try:
             facts[name] = part()
-        except (OSError, RuntimeError, ValueError, subprocess.TimeoutExpired) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             facts[name], errors[name] = None, str(error)
     print(json.dumps({**facts, "errors": errors}))
 
