@@ -78,6 +78,11 @@ def ranks(directory: Path) -> Iterator[int]:
     yield from sorted(int(r) for r in found if r.isdigit())
 
 
+def written_at(directory: Path) -> float:
+    """When the last line of any rank was written down, in seconds since the epoch; 0: none was."""
+    return max((log_path(directory, rank).stat().st_mtime for rank in ranks(directory)), default=0.0)
+
+
 def _read_cursors(directory: Path, generation: int) -> dict[int, str]:
     try:
         document = json.loads((directory / CURSORS).read_text(encoding="utf-8"))

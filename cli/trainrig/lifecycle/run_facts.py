@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 
 from trainrig.errors import RigError, RigUnknown
 from trainrig.lifecycle.context import Context
@@ -14,7 +14,8 @@ from trainrig.lifecycle.drift import drift
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.offer import Market
 from trainrig.model.placement import Candidate, Placement
-from trainrig.recovery.facts import Facts, Limits, Observation
+from trainrig.recovery.decide import decide
+from trainrig.recovery.facts import Facts, Limits, Observation, Stop
 from trainrig.recovery.work import work
 from trainrig.store import ledger
 from trainrig.store.journal import Attempt, AttemptState, Happening
@@ -81,9 +82,9 @@ def stopping(context: Context, run_id: str, generation: int) -> Happening | None
     return _decision(context, run_id, STOPPING, generation)
 
 
-def started(context: Context, run_id: str, generation: int) -> bool:
-    """Whether the job of this generation was started, perhaps by a process that was killed right after."""
-    return _decision(context, run_id, "job_started", generation) is not None
+def started(context: Context, run_id: str, generation: int) -> Happening | None:
+    """That the job of this generation was started, perhaps by a process that was killed right after."""
+    return _decision(context, run_id, "job_started", generation)
 
 
 def ended(context: Context, run_id: str, generation: int) -> Happening | None:
@@ -133,6 +134,14 @@ def living(context: Context, run_id: str) -> Attempt:
         if attempt.state is AttemptState.UP:
             return attempt
     raise RigUnknown(f"run {run_id} has no rig that is up")
+
+
+def over(context: Context, run: RunContext, generation: int) -> dict[str, Any] | None:
+    """The limit that is passed, as a step's result, while no job runs that could still save or be asked for outputs."""
+    action = decide(facts(context, run, generation, Observation.NOWHERE))
+    if not isinstance(action, Stop):
+        return None
+    return {"kind": "policy", "limit": action.limit, "reason": action.reason, "collect": False}
 
 
 def candidate_of(placement: Placement, attempt: Attempt) -> Candidate:

@@ -42,13 +42,16 @@ _BEGIN_ANEW = "--set checkpoints.resume=fresh begins anew"
 
 
 def launch(run: RunContext, generation: int) -> dict[str, Any]:
-    """Configures the nodes, brings what the job needs and starts it: `launched`, `interrupted`, `setup_failed`."""
+    """Configures the nodes, brings what the job needs and starts it: `launched`, `interrupted`, `setup_failed`;
+    `policy`: a limit has come."""
     with run.opened() as context:
         if run.stop.is_set() or context.journal.rig(run.run_id).clean:
             return {"kind": "interrupted"}
         attempt = run_facts.living(context, run.run_id)
         if run_facts.started(context, run.run_id, generation):
             return _launched(context, run, attempt, generation)
+        if over := run_facts.over(context, run, generation):  # while nobody was at it
+            return over
         context.journal.set_state(run.run_id, RigState.CONFIGURING)
         try:
             _of_store(run, lambda: run.checkpoints.fence(generation))

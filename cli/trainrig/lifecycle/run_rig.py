@@ -40,8 +40,8 @@ def begin(run: RunContext) -> dict[str, Any]:
 
 
 def bring_up(run: RunContext, generation: int, market: Market | None, to: int | None) -> dict[str, Any]:
-    """A rig of this generation: `up`, `interrupted`, `refused` with the error; `policy`: a limit came while the run
-    waited for machines. `to`: the number of the candidate that the run moves to."""
+    """A rig of this generation: `up`, `interrupted`, `refused` with the error; `policy`: a limit came before it, as
+    while the run waited for machines or nobody was at it. `to`: the number of the candidate that the run moves to."""
     with run.opened() as context:
         seen = _try_places(context, run, generation, market, to)
         if generation == 1 or not waiting.passes(seen):
@@ -56,6 +56,8 @@ def _try_places(
 ) -> dict[str, Any]:
     if run.stop.is_set() or context.journal.rig(run.run_id).clean:  # destroyed while nobody was at it
         return {"kind": "interrupted"}
+    if over := run_facts.over(context, run, generation):
+        return over
     try:
         apply.apply(
             context,

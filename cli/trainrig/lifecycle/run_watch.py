@@ -16,7 +16,7 @@ from trainrig.lifecycle.drill import preempt
 from trainrig.lifecycle.elsewhere import Lookout
 from trainrig.lifecycle.job_control import JobEnd
 from trainrig.lifecycle.last_save import Saved, save_and_stop
-from trainrig.lifecycle.log_files import LogFiles
+from trainrig.lifecycle.log_files import LogFiles, written_at
 from trainrig.lifecycle.next_rig import NextRig
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.lifecycle.watch import Hooks, Watched, watch
@@ -92,9 +92,22 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
                 seen = Watched(kind="moving", reason=decided.data["reason"], to=decided.data["to"])
             elif stopping is not None:
                 why = stopping.data
-                seen = Watched(kind=why.get("kind", "policy"), limit=why["limit"], reason=why["reason"])
+                seen = Watched(
+                    kind=why.get("kind", "policy"),
+                    limit=why["limit"],
+                    reason=why["reason"],
+                    collect=why.get("collect", True),
+                )
             else:
-                seen = watch(ssh, sync, log, hooks, cursors=log.cursors, guards=run.job.guards)
+                seen = watch(
+                    ssh,
+                    sync,
+                    log,
+                    hooks,
+                    cursors=log.cursors,
+                    guards=run.job.guards,
+                    quiet_seconds=_quiet_seconds(context, run, generation),
+                )
             if seen.kind == "noticed":
                 _save_on_notice(context, run, attempt, seen.noticed, ssh, sync, log)
             if seen.kind == "moving":
@@ -106,11 +119,18 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
                 _, end = _save(run, ssh, sync, log, seconds=MOVE_SECONDS)
                 if end.verdict == "succeeded":  # it was done before it heard of the move
                     seen = Watched(kind="done", exit_code=0)
+            if seen.kind in {"policy", "cancelled"} and stopping is None:
+                # Before the round of the copy that runs is waited for: whoever goes on would count a silence anew.
+                line = {
+                    "generation": generation,
+                    "kind": seen.kind,
+                    "limit": seen.limit,
+                    "reason": seen.reason,
+                    "collect": seen.collect,
+                }
+                context.journal.append(run.run_id, run_facts.STOPPING, line)
             sync.stop()
             if seen.kind in {"policy", "cancelled"} and seen.collect:
-                if stopping is None:
-                    line = {"generation": generation, "kind": seen.kind, "limit": seen.limit, "reason": seen.reason}
-                    context.journal.append(run.run_id, run_facts.STOPPING, line)
                 job_control.stop(ssh, run.observe)
                 _last_words(ssh, log)
             if seen.kind not in {"lost", "noticed", "moving"} and seen.collect:
@@ -140,6 +160,13 @@ def _result(last: Mapping[str, Any]) -> dict[str, Any]:
     after: its nodes may be gone by now."""
     known = {"limit": "", "collect": True, "to": None, **last}  # older lines have none of these
     return {k: known[k] for k in ("kind", "exit_code", "limit", "reason", "collect", "to")}
+
+
+def _quiet_seconds(context: Context, run: RunContext, generation: int) -> float:
+    """For how long the job has written nothing: whoever goes on after a crash does not count anew. What it wrote
+    meanwhile comes with the first look."""
+    now, begun = context.now().timestamp(), run_facts.started(context, run.run_id, generation)
+    return max(0.0, now - max(written_at(run.logs), begun.at.timestamp() if begun else now))
 
 
 def _sync(run: RunContext, attempt: Attempt, ssh: Ssh, generation: int) -> CheckpointSync:

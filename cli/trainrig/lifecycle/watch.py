@@ -49,15 +49,20 @@ class Hooks:
 class _Signs:
     """What the guards look at, gathered from log lines and heartbeats of all ranks."""
 
-    def __init__(self, observe: Observer) -> None:
+    def __init__(self, observe: Observer, quiet_seconds: float) -> None:
         self._observe = observe
-        self._line_at = time.monotonic()
+        self._line_at = time.monotonic() - quiet_seconds
+        self._unheard = False
         self._beats: dict[int, Mapping[str, Any]] = {}
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, LogLine):
             self._line_at = time.monotonic()
         self._observe(event)
+
+    def unheard(self) -> None:
+        """A node did not answer: whether the job writes is not known, and what is lost is for others to say."""
+        self._unheard = True
 
     def beat(self, rank: int, beat: Mapping[str, Any]) -> None:
         self._beats[rank] = beat
@@ -67,21 +72,30 @@ class _Signs:
         # Idle for no time is also what a node without a GPU says, and a job that has just begun.
         idle = [float(b["idle_minutes"]) * 60 for b in beats if b.get("gpu_busy_percent") is not None]
         full = [int(b["disk_percent"]) for b in beats if b.get("disk_percent") is not None]
+        unheard, self._unheard = self._unheard, False
         return Signs(
             idle_seconds=min(idle, default=None),
-            silent_seconds=time.monotonic() - self._line_at,
+            silent_seconds=0.0 if unheard else time.monotonic() - self._line_at,
             disk_percent=max(full, default=None),
         )
 
 
 def watch(
-    ssh: Ssh, sync: CheckpointSync, observe: Observer, hooks: Hooks, cursors: Mapping[int, str], guards: Guards
+    ssh: Ssh,
+    sync: CheckpointSync,
+    observe: Observer,
+    hooks: Hooks,
+    cursors: Mapping[int, str],
+    guards: Guards,
+    *,
+    quiet_seconds: float = 0.0,
 ) -> Watched:
-    """Follows the logs, from the cursors on, and returns when the job of this generation has ended."""
+    """Follows the logs, from the cursors on, and returns when the job of this generation has ended. `quiet_seconds`:
+    for how long it has written nothing, as far as earlier watches know."""
     stop: Watched | None = None
     told = False
     looked = time.monotonic()
-    signs = _Signs(observe)
+    signs = _Signs(observe, quiet_seconds)
     passed: set[str] = set()  # the guards whose limits are passed, until they are not any more
 
     def guard() -> Watched | None:
@@ -94,6 +108,10 @@ def watch(
                 passed.add(breach.guard)
                 hooks.guarded(breach)
         return None
+
+    def silent(seconds: float) -> None:
+        signs.unheard()
+        hooks.silent(seconds)
 
     def tick() -> bool:
         nonlocal stop, told, looked
@@ -117,7 +135,7 @@ def watch(
         signs,
         on_tick=tick,
         gone=hooks.gone,
-        on_silence=hooks.silent,
+        on_silence=silent,
         cursors=cursors,
         on_beat=signs.beat,
         on_checkpoints=sync.looked_at,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ def test_a_job_that_runs_already_is_ended_before_its_files_are_laid(
 ) -> None:
     stamp = CatalogStamp(digest="d", captured_at=None, age_hours=None, offers=1)
     run = RunContext(
-        identity=rigs.identity(),
+        identity=rigs.identity(expires_at=datetime(2100, 1, 1, tzinfo=UTC)),
         job=a_job(options=(ResourceOption(),), image="registry.example/team/train@sha256:" + "a" * 64, secrets=KEYS),
         environment=Environment(name="test", clouds=()),
         placement=Placement(job="hello", catalog=stamp, chosen=rigs.candidate(), fallbacks=(), rejections=()),

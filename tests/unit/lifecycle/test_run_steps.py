@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from support import rigs
 from support.jobs import a_job
 from trainrig.errors import CommandFailed
-from trainrig.lifecycle import collect, run_facts, run_launch, run_next, run_rig, run_watch
+from trainrig.lifecycle import apply, collect, run_facts, run_launch, run_next, run_rig, run_watch
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.lifecycle.status import status
 from trainrig.model.environment import Environment
@@ -70,6 +71,24 @@ def test_outputs_that_went_with_their_node_are_made_again(
     assert action.get("end", end) == end
     run.stop.set()
     assert run_next.next_step(run, generation, {"kind": "uncollected", "end": end}) == {"do": "end", "end": end}
+
+
+def test_no_rig_comes_up_and_no_job_is_started_after_a_limit_has_passed(
+    run: RunContext, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody was at it for a while: a rig would be paid for that stops its job at once."""
+    monkeypatch.setattr(apply, "apply", None)
+    late = replace(run, job=a_job(timeout_seconds=1, deadline=datetime(2026, 1, 1, tzinfo=UTC)))
+    wanted = ("policy", "deadline", False)
+    seen = run_rig.bring_up(late, 1, None, None)
+    assert (seen["kind"], seen["limit"], seen["collect"]) == wanted
+    attempt = journal.start_attempt(run.run_id, 2, rigs.candidate())
+    journal.update_attempt(attempt, AttemptState.UP, nodes=[rigs.node(host_key="ssh-ed25519 AAAA")])
+    seen = run_launch.launch(late, 2)
+    assert (seen["kind"], seen["limit"], seen["collect"]) == wanted
+    assert run_next.next_step(late, 2, seen)["end"]["alive"] is False
+    journal.set_state(run.run_id, RigState.DESTROYED, clean=True)
+    assert run_rig.bring_up(late, 2, None, None)["kind"] == "interrupted"
 
 
 def test_a_job_that_is_done_and_whose_rig_was_destroyed_is_not_collected(run: RunContext, journal: Journal) -> None:

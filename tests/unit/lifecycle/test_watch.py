@@ -24,7 +24,7 @@ from trainrig.model.offer import Market
 from trainrig.model.process import Outcome
 from trainrig.recovery.facts import Elsewhere, Facts, Observation
 from trainrig.recovery.guards import Breach
-from trainrig.tools.ssh import Ssh
+from trainrig.tools.ssh import UNREACHABLE, Ssh
 
 WELL = {"exit_code": 0, "oom_killed": False, "finished_at": "2026-01-01T00:00:00Z"}
 NODES = (a_node(0), a_node(1))
@@ -45,11 +45,15 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Watched, lis
         beat: Callable[[int, int], Beat] = lambda _rank, _second: None,
         line: Callable[[int], bool] = lambda _second: True,
         facts: Facts = HEALTHY,
+        answers: Callable[[int], bool] = lambda _second: True,
+        quiet: float = 0.0,
     ) -> tuple[Watched, list[Breach]]:
         clock = [0.0]
 
         def polled(self: Ssh, node: Node, words: Sequence[str], **_: object) -> Outcome:
             second = int(clock[0])
+            if node.rank and not answers(second):
+                return Outcome(returncode=UNREACHABLE, stdout="", stderr="", seconds=0)
             ended = WELL if second >= seconds else {"active": "active"}
             entries = [json.dumps({"__CURSOR": str(second), "MESSAGE": "step"})] if line(second) else []
             head = {**ended, "notice": None, "heartbeat": beat(node.rank, second)}
@@ -71,7 +75,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Watched, lis
             guarded=told.append,
         )
         sync = cast("CheckpointSync", NoSync())
-        return watch(Ssh(rig=Path("/rig"), nodes=NODES), sync, silent, hooks, {}, guards), told
+        return watch(Ssh(rig=Path("/rig"), nodes=NODES), sync, silent, hooks, {}, guards, quiet_seconds=quiet), told
 
     return run
 
@@ -93,6 +97,17 @@ def test_a_job_that_writes_nothing_is_stopped_with_what_it_made(watched: Run) ->
     end, told = watched(guards, seconds=900, line=lambda s: s < 300)
     assert (end.kind, end.limit, end.collect, told) == ("policy", "silence", True, [])
     assert watched(guards, seconds=900, line=lambda s: s % 100 == 0)[0].kind == "done"
+
+
+def test_the_silence_of_a_job_whose_node_does_not_answer_is_not_the_jobs(watched: Run) -> None:
+    guards = Guards(silence=Guard(limit=30, do="stop"))
+    assert watched(guards, seconds=900, line=lambda s: s < 300, answers=lambda s: s < 300)[0].kind == "lost"
+
+
+def test_a_silence_that_began_before_this_watch_goes_on(watched: Run) -> None:
+    guards = Guards(silence=Guard(limit=120, do="destroy"))
+    assert watched(guards, seconds=60, line=lambda _s: False, quiet=100)[0].limit == "silence"
+    assert watched(guards, seconds=60, line=lambda s: s == 0, quiet=100)[0].kind == "done"  # what came meanwhile
 
 
 def test_a_warning_is_told_once_and_again_when_the_limit_is_passed_anew(watched: Run) -> None:
