@@ -10,6 +10,7 @@ VENV=.venv
 PATH=${PATH#"$PWD/$VENV/bin:"} # make puts it first; here the machine's own Python counts
 DOCKERD_LOG=/var/log/trainrig-dockerd.log
 DOCKERD_PID=/run/trainrig-dockerd.pid
+AZURITE=3.35.0
 EXTRAS=${1:?usage: scripts/setup.sh demo|test}
 case "$EXTRAS" in
   demo) EXTRAS='' ;;
@@ -138,4 +139,16 @@ if ! [ -x "$VENV/bin/trainrig" ] || ! grep -qsxF "$wanted" "$VENV/.ready"; then
   "$VENV/bin/python" -c '' 2>/dev/null || "$python" -m venv --clear "$VENV"
   "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --use-pep517 -e "$project" >&2
   printf '%s\n' "$wanted" >>"$VENV/.ready"
+fi
+
+# --- an emulator that PyPI does not have: without it its tests are skipped --------------------------------------------
+npm_ready=$VENV/npm/azurite-$AZURITE
+if [ "$EXTRAS" != "${EXTRAS#dev}" ] && have npm && ! [ -e "$npm_ready" ]; then
+  say "setup: install azurite $AZURITE from npm into $VENV/npm"
+  if npm install --no-fund --no-audit --loglevel=error --ignore-scripts --prefix "$VENV/npm" "azurite@$AZURITE" >&2; then
+    ln -sf ../npm/node_modules/.bin/azurite-blob "$VENV/bin/azurite-blob"
+    touch "$npm_ready"
+  else
+    say "setup: npm did not install azurite; the tests that need it are skipped"
+  fi
 fi

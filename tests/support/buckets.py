@@ -39,7 +39,7 @@ def bucket(kind: str, tmp: Path) -> Iterator[tuple[Objects, str]]:
                 yield registry.objects("gcp").objects(Account(cloud="gcp"), None, "team-state"), "gs://team-state/runs"
         else:
             if not shutil.which("azurite-blob"):
-                pytest.skip("npm install -g azurite")
+                pytest.skip("azurite-blob is not here: npm install -g azurite")
             with state_backends.azurite(tmp) as connection:
                 patch.setenv("AZURE_STORAGE_CONNECTION_STRING", connection)
                 url = "az://teamstate/state/runs"

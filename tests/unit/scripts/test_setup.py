@@ -10,7 +10,23 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[3]
-REAL = ["bash", "sh", "env", "dirname", "grep", "sort", "seq", "sleep", "cksum", "mkdir", "cp", "chmod", "touch", "cat"]
+REAL = [
+    "bash",
+    "sh",
+    "env",
+    "dirname",
+    "grep",
+    "sort",
+    "seq",
+    "sleep",
+    "cksum",
+    "mkdir",
+    "cp",
+    "chmod",
+    "touch",
+    "cat",
+    "ln",
+]
 EVERYTHING = ["iptables", "mmdebstrap", "ssh", "rsync", "git", "newuidmap", "dockerd", "docker", "terraform"]
 
 DOCKER = '[ "$1" != info ] || [ -e "$MACHINE/docker-runs" ]'
@@ -122,6 +138,21 @@ def test_test_needs_more_than_demo(machine: Machine) -> None:
     machine.setup()
     machine.setup("test")
     assert "-e .[dev]" in machine.log.read_text()
+
+
+@pytest.mark.parametrize(("works", "there"), [("true", True), ("false", False)])
+def test_azurite_comes_where_npm_is_and_is_no_condition(machine: Machine, works: str, there: bool) -> None:
+    machine.has(*EVERYTHING)
+    (machine.root / "docker-runs").touch()
+    machine.program("npm", f"mkdir -p .venv/npm; {works}")
+    done = machine.setup("test")
+    assert done.returncode == 0, done.stderr
+    assert ("are skipped" in done.stderr) is not there
+    assert (machine.home / ".venv/bin/azurite-blob").is_symlink() is there
+    machine.setup("test")
+    assert len(machine.calls("npm")) == (1 if there else 2)
+    machine.setup()
+    assert len(machine.calls("npm")) == (1 if there else 2)
 
 
 def test_without_rights_it_says_what_to_run(machine: Machine) -> None:
