@@ -122,8 +122,8 @@ def _on_node(ssh: Ssh, node: Node, job: Job) -> dict[str, str]:
 
 
 def _exists(ssh: Ssh, node: Node, path: str) -> bool:
-    """A node that does not answer is an error, and not one that has no such output."""
-    outcome = ssh.run(node, ["test", "-e", path], check=False)
+    """A node that does not answer is an error, and not one that has no such output. Who reads a pipe waits for ever."""
+    outcome = ssh.run(node, ["test", "-f", path, "-o", "-d", path], check=False)
     if outcome.returncode not in {0, 1}:
         raise CommandFailed(f"{node.name} does not answer: {outcome.stderr.strip()}")
     return outcome.ok

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import os
 import re
 import shlex
 import tempfile
@@ -21,7 +23,11 @@ SLOWEST_BYTES_SECOND = 20_000_000
 _RSH = Path(__file__).parents[1] / "data" / "rsh.sh"
 _EXCLUDES = ("--from0", "--exclude-from=-")  # patterns from stdin: there may be more than a command line holds
 _WILDCARD = re.compile(r"([*?[])")
-_SUMS = 'cd "$1" && find . -type f -print0 | sort -z | xargs -0 -r sha256sum -z'
+# In base64, since a name is bytes, and what a node says is text.
+_SUMS = 'cd "$1" && find . -type f -print0 | sort -z | xargs -0 -r sha256sum -z | base64 --wrap=0'
+# What comes from a job is read here by whoever runs us: not a file that may not be read, not one that is more than a
+# file, and nothing that would run as its owner.
+_OF_A_JOB = ("--no-devices", "--no-specials", "--chmod=u+rwX,ug-s")
 
 
 def push(
@@ -105,7 +111,7 @@ def pull(ssh: Ssh, node: Node, source: str, target: Path, *, mirror: bool = Fals
         CommandFailed: the transfer failed, or a checksum differs.
     """
     target.mkdir(parents=True, exist_ok=True)
-    options = ["--delete"] if mirror else []
+    options = [*_OF_A_JOB, *(["--delete"] if mirror else [])]
     if not source.endswith("/"):
         options.append("--copy-links")
     _rsync(ssh, node, [*options, _remote(node, source), f"{target}/"])
@@ -135,7 +141,7 @@ def patience_seconds(path: Path) -> float:
 def _remote_sums(ssh: Ssh, node: Node, directory: str, patience: float) -> dict[str, str]:
     """Relative path -> sha256 of every file below a directory of the node."""
     out = ssh.run(node, ["sh", "-c", _SUMS, "sh", directory], timeout_seconds=patience).stdout
-    pairs = (line.partition("  ") for line in out.split("\0") if line)
+    pairs = (line.partition("  ") for line in os.fsdecode(base64.b64decode(out)).split("\0") if line)
     return {name.removeprefix("./"): digest for digest, _, name in pairs}
 
 

@@ -24,7 +24,7 @@ def tree(folder: Path) -> set[str]:
 def lay(folder: Path, *names: str) -> None:
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(name)
+        (folder / name).write_bytes(os.fsencode(name))
 
 
 def test_keys_and_credentials_in_a_checkout_stay_on_this_machine(
@@ -100,7 +100,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ssh]:
 
 
 def test_files_with_odd_names_are_brought_and_compared(tmp_path: Path, here: Callable[..., Ssh]) -> None:
-    names = ["two\nlines", "back\\slash", "u\u2028x", " blank ", "sub/é"]
+    names = ["two\nlines", "back\\slash", "u\u2028x", " blank ", "sub/é", os.fsdecode(b"latin-\xe9")]
     lay(tmp_path / "node", *names)
     (tmp_path / "node" / "last").symlink_to("back\\slash")
     ssh = here()
@@ -109,8 +109,21 @@ def test_files_with_odd_names_are_brought_and_compared(tmp_path: Path, here: Cal
     assert (tmp_path / "copy" / "last").readlink() == Path("back\\slash")
     assert rsync.verify(ssh, ssh.nodes[0], f"{tmp_path}/node", tmp_path / "copy") == len(names)
     (tmp_path / "copy" / "two\nlines").write_text("else")
-    with pytest.raises(CommandFailed, match="1 of 5 files"):
+    with pytest.raises(CommandFailed, match="1 of 6 files"):
         rsync.verify(ssh, ssh.nodes[0], f"{tmp_path}/node", tmp_path / "copy")
+
+
+def test_what_a_job_made_can_be_read_here_and_is_no_more_than_files(tmp_path: Path, here: Callable[..., Ssh]) -> None:
+    lay(tmp_path / "node", "closed", "shut/a", "suid")
+    os.mkfifo(tmp_path / "node" / "fifo")
+    for name, mode in (("closed", 0), ("shut", 0o500), ("suid", 0o6711)):
+        (tmp_path / "node" / name).chmod(mode)
+    ssh = here()
+    rsync.pull(ssh, ssh.nodes[0], f"{tmp_path}/node/", tmp_path / "copy", mirror=True)
+    modes = {name: (tmp_path / "copy" / name).stat().st_mode & 0o7777 for name in ("closed", "shut", "suid")}
+    assert modes == {"closed": 0o600, "shut": 0o700, "suid": 0o711}
+    assert not (tmp_path / "copy" / "fifo").exists()
+    assert rsync.verify(ssh, ssh.nodes[0], f"{tmp_path}/node", tmp_path / "copy") == 3
 
 
 def test_a_file_that_comes_faster_than_it_is_written_down_is_brought(tmp_path: Path, here: Callable[..., Ssh]) -> None:
