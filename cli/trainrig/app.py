@@ -6,7 +6,6 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -16,8 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from trainrig import __version__, errors, settings
-from trainrig.model.clock import utc_now
+from trainrig import __version__, crash_log, errors
 
 COMMANDS = Path(__file__).parent / "commands"
 
@@ -125,15 +123,7 @@ def run(argv: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:  # noqa: BLE001
-        log = _write_log(argv)
-        _report(
-            errors.RigError(
-                f"internal error: {type(error).__name__}: {error}",
-                hint=f"please report it with the log {log}",
-                details={"log": str(log)},
-            ),
-            argv,
-        )
+        _report(crash_log.internal(error, verb=argv[0] if argv else ""), argv)
         return errors.RigError.exit_code
     return result if isinstance(result, int) else 0
 
@@ -156,16 +146,3 @@ def _wants_json(argv: Sequence[str]) -> bool:
     """Whether `--format json` was asked for; read from the words themselves, since parsing may be what failed."""
     words = list(argv[: argv.index("--")] if "--" in argv else argv)
     return "--format=json" in words or any(a == "--format" and b == "json" for a, b in itertools.pairwise(words))
-
-
-def _write_log(argv: Sequence[str]) -> Path:
-    """A file with versions, command and traceback; its path is what the user sends us."""
-    from trainrig.console import masked
-
-    directory = settings.logs()
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = directory / f"crash-{utc_now():%Y%m%dT%H%M%S}-{os.getpid()}.log"
-    path.touch(mode=0o600)
-    words = f"trainrig {__version__}\nPython {sys.version}\nverb: {argv[0] if argv else ''}\n\n{traceback.format_exc()}"
-    path.write_text(masked(words, guess=True), encoding="utf-8")
-    return path

@@ -140,9 +140,9 @@ class TheNodes:
         return None, skipped
 
     def _send(self, node: Node, files: Mapping[str, FileEntry], stamps: str) -> None:
-        if files:
-            self._asked(node, ["send", str(snapshot.SNAPSHOT), self.url], _patience(files), files)
-        snapshot.require_unchanged(self.ssh, node, stamps)
+        with snapshot.unchanged(self.ssh, node, stamps):
+            if files:
+                self._asked(node, ["send", str(snapshot.SNAPSHOT), self.url], _patience(files), files)
 
     def _fetch(self, files: Mapping[str, Entry], observe: Observer) -> list[str]:
         """What is wrong with them, in words."""

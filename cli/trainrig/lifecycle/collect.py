@@ -58,9 +58,9 @@ def collect_checkpoints(ssh: Ssh, target: Path, observe: Observer) -> int:
 
     def fetch(node: Node) -> int:
         local = target / f"rank-{node.rank}"
-        rsync.pull(ssh, node, f"{source}/", local, mirror=True)
-        count = rsync.verify(ssh, node, source, local)
-        snapshot.require_unchanged(ssh, node, stamps[node.rank])
+        with snapshot.unchanged(ssh, node, stamps[node.rank]):
+            rsync.pull(ssh, node, f"{source}/", local, mirror=True)
+            count = rsync.verify(ssh, node, source, local)
         observe(Progress(phase="collect", message=f"{count} checkpoint files", node=node.name))
         return count
 

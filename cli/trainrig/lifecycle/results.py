@@ -13,6 +13,7 @@ from trainrig.store.checkpoint_dir import entry, scan
 
 METRICS = "metrics"
 JSON_LIMIT_BYTES = 256 * 1024
+MOST_LEVELS = 50  # of a document that is shown: who keeps and prints it goes through it level by level
 
 
 def outputs_document(outputs: Mapping[str, Path]) -> dict[str, Any]:
@@ -60,6 +61,13 @@ def _json(path: Path) -> Any:
     if path.suffix != ".json" or not path.is_file() or path.stat().st_size > JSON_LIMIT_BYTES:
         return None
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+        # NaN, as diverged losses are written, is no JSON for those who read our documents: it is a word there.
+        value = json.loads(path.read_text(encoding="utf-8"), parse_constant=str)
+    except (ValueError, RecursionError):
         return None
+    return value if _is_flat(value, MOST_LEVELS) else None
+
+
+def _is_flat(value: Any, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels > 0 and all(_is_flat(v, levels - 1) for v in inner)

@@ -13,10 +13,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec
 
 from dbos import DBOS, SetWorkflowID, WorkflowHandle
 
+from trainrig import crash_log
 from trainrig.errors import RigBusy, RigError
 from trainrig.lifecycle import run_engine, run_facts, run_launch, run_next, run_rig, run_watch
 from trainrig.lifecycle.results import error_document
@@ -34,53 +36,70 @@ _opened = threading.Lock()
 # How a run ended, or what came in between.
 Ended = Callable[[RunContext, Mapping[str, Any] | RigError], None]
 _open: Callable[[str], RunContext] | None = None
+Step = ParamSpec("Step")
 _ended: Ended = lambda _run, _how: None  # noqa: E731
 
 
-@DBOS.step()
+def _step(work: Callable[Step, dict[str, Any]]) -> Callable[Step, dict[str, Any]]:
+    """One of DBOS's steps. What nobody expected ends the run like an error that was: it would be raised again at each
+    resume, while the rig bills."""
+
+    @wraps(work)
+    def guarded(*args: Step.args, **more: Step.kwargs) -> dict[str, Any]:
+        try:
+            return work(*args, **more)
+        except RigError:
+            raise
+        except Exception as error:
+            raise crash_log.internal(error, verb="run") from error
+
+    return DBOS.step()(guarded)
+
+
+@_step
 def _begin(run_id: str) -> dict[str, Any]:
     return run_rig.begin(_context(run_id))
 
 
-@DBOS.step()
+@_step
 def _bring_up(run_id: str, generation: int, market: str | None, to: int | None) -> dict[str, Any]:
     with _heeding(_context(run_id)) as run:
         return run_rig.bring_up(run, generation, Market(market) if market else None, to)
 
 
-@DBOS.step()
+@_step
 def _launch(run_id: str, generation: int) -> dict[str, Any]:
     with _heeding(_context(run_id)) as run:
         return run_launch.launch(run, generation)
 
 
-@DBOS.step()
+@_step
 def _watch(run_id: str, generation: int) -> dict[str, Any]:
     return run_watch.watch_job(_context(run_id), generation)
 
 
-@DBOS.step()
+@_step
 def _decide(run_id: str, generation: int, seen: Mapping[str, Any]) -> dict[str, Any]:
     return run_next.next_step(_context(run_id), generation, seen)
 
 
-@DBOS.step()
+@_step
 def _release(run_id: str) -> dict[str, Any]:
     return run_rig.release_rig(_context(run_id))
 
 
-@DBOS.step()
+@_step
 def _collect(run_id: str) -> dict[str, Any]:
     with _heeding(_context(run_id)) as run:
         return run_rig.collect_results(run)
 
 
-@DBOS.step()
+@_step
 def _tear_down(run_id: str) -> dict[str, Any]:
     return run_rig.tear_down(_context(run_id))
 
 
-@DBOS.step()
+@_step
 def _tell_end(run_id: str, ended: Mapping[str, Any]) -> dict[str, Any]:
     clean = ended["destroyed"]["clean"]
     return run_next.tell_end(_context(run_id), ended["generation"], ended["end"], clean=clean)

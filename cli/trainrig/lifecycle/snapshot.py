@@ -7,26 +7,31 @@ at, since the job wrote that after the directory was read; or each rank has the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from trainrig.errors import CommandFailed
+from trainrig.errors import CommandFailed, StoreFailed
 from trainrig.model.node import Node
 from trainrig.render import launch as launches
 from trainrig.tools.ssh import Ssh
 
 SNAPSHOT = launches.NODE_DIR / "checkpoints.snapshot"
 TRIES = 10
+MOST_WRITTEN = 200
 SOURCE = launches.NODE_DIR / "checkpoints"
 # `names`: which files there are, not how far those are that grow. `stamps`: whether one was written in place. `small`:
-# the same of those that are copied rather than linked: pointers and logs, which many jobs write in place.
-_SMALL = "-type f -size -129"  # blocks of 512 bytes
+# the same of those that are copied rather than linked: pointers and logs, which many jobs write in place; larger ones,
+# up to 64 MiB, once one was seen to be written while it was sent, since a log that grows would spoil every copy.
 _LOOKS = (
+    f'written={SNAPSHOT}.written; hot=$(tail -n {MOST_WRITTEN} "$written" 2>/dev/null | sed "s/^/-o -inum /"); '
+    'those="-type f ( -size -129 -o -size -131073 ( -false $hot ) )"; '  # blocks of 512 bytes
     'names() { (cd "$1" && find . -type l -printf "%P %l\\n" -o -type f -printf "%i %P\\n" | sort | cksum); }; '
-    'stamps() { (cd "$1" && find . -type f -printf "%i %T@ %s\\n" | sort | cksum); }; '
-    f'small() {{ (cd "$1" && find . {_SMALL} -printf "%i %T@ %s %P\\n" | sort | cksum); }}; '
-    f'copy() {{ (cd "$1" && find . {_SMALL} -print0 | tar --format=posix --null --no-recursion -T - -cf -) | '
+    'each() { (cd "$1" && find . -type f -printf "%i %T@ %s\\n" | sort); }; '
+    'stamps() { each "$1" | cksum; }; '
+    'small() { (cd "$1" && find . $those -printf "%i %T@ %s %P\\n" | sort | cksum); }; '
+    'copy() { (cd "$1" && find . $those -print0 | tar --format=posix --null --no-recursion -T - -cf -) | '
     'tar -xf - -C "$2" --unlink-first; }; '
 )
 # Links are of the moment when they are made: what is linked and still there by the same names was there in between.
@@ -34,10 +39,12 @@ _LOOKS = (
 _TAKE = (
     f'exec 9>"$2.lock" && flock 9 || exit; {_LOOKS}for try in $(seq {TRIES}); do '
     'rm -rf "$2"; cp -al "$1" "$2" || continue; is=$(names "$2"); few=$(small "$2"); '
-    'copy "$1" "$2"; was=$(stamps "$2"); '
+    'copy "$1" "$2"; each "$2" >"$2.stamps"; was=$(cksum <"$2.stamps"); '
     '[ "$is" = "$(names "$1")" ] && [ "$few" = "$(small "$1")" ] && echo "$is" && echo "$was" && exit; '
     'done; echo "the job replaces its files faster than they are linked" >&2; exit 1'
 )
+# Notes the files that were written since.
+_SENT = f'{_LOOKS}each "$1" | comm -13 "$1.stamps" - | cut -d" " -f1 >>"$written"; stamps "$1"'
 
 
 def take(ssh: Ssh) -> Mapping[int, str]:
@@ -64,13 +71,28 @@ def take(ssh: Ssh) -> Mapping[int, str]:
     raise CommandFailed("the nodes write their checkpoints faster than a moment of all of them is found")
 
 
+@contextmanager
+def unchanged(ssh: Ssh, node: Node, stamps: str) -> Iterator[None]:
+    """Around the copy, whose own failure may be that a file was written into.
+
+    Raises:
+        CommandFailed: one was.
+    """
+    try:
+        yield
+    except (CommandFailed, StoreFailed):
+        require_unchanged(ssh, node, stamps)
+        raise
+    require_unchanged(ssh, node, stamps)
+
+
 def require_unchanged(ssh: Ssh, node: Node, stamps: str) -> None:
     """After the copy: a file that was written in place meanwhile is of a later moment than the others.
 
     Raises:
         CommandFailed: one was.
     """
-    if _look(ssh, node, "stamps", SNAPSHOT) != stamps:
+    if _ask(ssh, node, _SENT, SNAPSHOT).strip() != stamps:
         raise CommandFailed(f"{node.name}: the job wrote into a file while it was copied")
 
 

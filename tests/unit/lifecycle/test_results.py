@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from trainrig.lifecycle import results
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
@@ -31,6 +33,17 @@ def test_a_file_that_is_not_json_after_all_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "metrics.json").write_text("abc")
     assert results.outputs_document({"metrics": tmp_path / "metrics.json"}) == {"metrics": {"bytes": 3, "sha256": ABC}}
     assert results.metrics_of({"metrics": tmp_path / "metrics.json"}) == {}
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "[" * 60 + "]" * 60])
+def test_a_file_that_is_nested_too_deeply_is_a_file(tmp_path: Path, text: str) -> None:
+    (tmp_path / "deep.json").write_text(text)
+    assert set(results.outputs_document({"deep": tmp_path / "deep.json"})["deep"]) == {"bytes", "sha256"}
+
+
+def test_a_loss_that_is_no_number_is_a_word(tmp_path: Path) -> None:
+    (tmp_path / "metrics.json").write_text('{"loss": NaN, "worst": -Infinity, "deep": [[[1]]]}')
+    assert results.metrics_of({"files": tmp_path}) == {"loss": "NaN", "worst": "-Infinity", "deep": [[[1]]]}
 
 
 def test_a_link_is_read_only_where_it_stays_among_what_the_job_made(tmp_path: Path) -> None:

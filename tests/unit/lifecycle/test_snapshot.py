@@ -97,6 +97,32 @@ def test_what_is_written_in_place_is_of_no_later_moment_either(nodes: Nodes) -> 
         snapshot.require_unchanged(ssh, ssh.nodes[0], stamps[0])
 
 
+def test_a_large_file_that_is_written_while_it_is_sent_is_copied_the_next_time(nodes: Nodes) -> None:
+    held = nodes.folder(0) / "checkpoints"
+    nodes.save(0, 1)
+    log, model = held / "train.log", held / "model.bin"
+    log.write_bytes(bytes(100_000))
+    model.write_bytes(bytes(100_000))
+    ssh = nodes.ssh(1)
+
+    def grow() -> None:
+        with log.open("ab") as file:
+            file.write(b"one more line")
+
+    first = snapshot.take(ssh)
+    grow()
+    with pytest.raises(CommandFailed, match="wrote into a file"):
+        snapshot.require_unchanged(ssh, ssh.nodes[0], first[0])
+    for _ in range(2):
+        stamps = snapshot.take(ssh)
+        size = log.stat().st_size
+        grow()
+        snapshot.require_unchanged(ssh, ssh.nodes[0], stamps[0])
+        snap = nodes.folder(0) / "checkpoints.snapshot"
+        assert (snap / "train.log").stat().st_size == size
+        assert (snap / "model.bin").stat().st_ino == model.stat().st_ino
+
+
 def test_files_that_are_all_large_and_none_at_all_are_taken_too(nodes: Nodes) -> None:
     held = nodes.folder(0) / "checkpoints"
     held.mkdir(parents=True)
