@@ -105,7 +105,11 @@ class CatalogIndex:
             index = cls(_connected(home / FILE))
         except (OSError, sqlite3.Error):
             index = cls(_connected(None))
-        index._take_shipped(shipped)
+        try:
+            index._take_shipped(shipped)
+        except BaseException:
+            index.db.close()
+            raise
         return index
 
     def __enter__(self) -> Self:
@@ -227,18 +231,27 @@ class CatalogIndex:
 
 def _connected(path: Path | None) -> sqlite3.Connection:
     db = sqlite3.connect(path or ":memory:", timeout=30, isolation_level=None)
+    try:
+        _prepare(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _prepare(db: sqlite3.Connection) -> None:
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = NORMAL")
+    if db.execute("PRAGMA user_version").fetchone()[0] == VERSION:
+        return
+    db.execute("BEGIN IMMEDIATE")  # several processes may find it missing; the first makes it
     if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
-        db.execute("BEGIN IMMEDIATE")  # several processes may find it missing; the first makes it
-        if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
-            for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-                db.execute(f"DROP TABLE {name}")
-            for statement in SCHEMA.split(";"):
-                db.execute(statement)
-            db.execute(f"PRAGMA user_version = {VERSION}")
-        db.execute("COMMIT")
-    return db
+        for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            db.execute(f"DROP TABLE {name}")
+        for statement in SCHEMA.split(";"):
+            db.execute(statement)
+        db.execute(f"PRAGMA user_version = {VERSION}")
+    db.execute("COMMIT")
 
 
 def _machine_row(o: Offer) -> tuple[object, ...]:

@@ -111,8 +111,12 @@ def connect(home: Path) -> sqlite3.Connection:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.touch(mode=0o600)
         db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        db.row_factory = sqlite3.Row
-        _prepare(db, path)
+        try:
+            db.row_factory = sqlite3.Row
+            _prepare(db, path)
+        except BaseException:
+            db.close()
+            raise
     except (OSError, sqlite3.OperationalError) as error:
         raise PreflightFailed(
             f"cannot use {path}: {error}", hint="is the disk full, or TRAINRIG_HOME not writable?"
