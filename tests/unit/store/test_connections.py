@@ -1,4 +1,4 @@
-"""Python 3.13 warns of a connection that nobody closed, and pytest makes an error of it, in whatever test comes next."""
+"""Python 3.13 warns of a connection that nobody closed, and pytest makes an error of it, in whatever test is next."""
 
 from __future__ import annotations
 
