@@ -16,7 +16,8 @@ from trainrig.store.catalog_index import CatalogIndex
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
-    connect, made = sqlite3.connect, []
+    connect = sqlite3.connect
+    made: list[sqlite3.Connection] = []
 
     def noting(*args: Any, **options: Any) -> sqlite3.Connection:
         made.append(connect(*args, **options))
