@@ -11,7 +11,7 @@ import os
 from typing import Any
 
 from trainrig import errors
-from trainrig.lifecycle import admitted, apply, collect, results, run_facts, waiting
+from trainrig.lifecycle import admitted, apply, collect, extend, results, run_facts, waiting
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.destroy import prove_gone
 from trainrig.lifecycle.order import order_of
@@ -56,6 +56,7 @@ def _try_places(
 ) -> dict[str, Any]:
     if run.stop.is_set() or context.journal.rig(run.run_id).clean:  # destroyed while nobody was at it
         return {"kind": "interrupted"}
+    extend.as_asked(context, context.journal.rig(run.run_id))
     if over := run_facts.over(context, run, generation):
         return over
     try:
@@ -66,7 +67,7 @@ def _try_places(
                 run.job,
                 run.environment,
                 tuple(admitted.with_room(context.journal, run, run_facts.candidates(context, run, market, to))),
-                identity=run.identity,
+                identity=context.journal.rig(run.run_id).identity,  # with the lease that it has now
                 rig=run.rig,
                 generation=generation,
             ),

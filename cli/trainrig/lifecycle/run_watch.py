@@ -8,7 +8,7 @@ from typing import Any
 
 from trainrig import errors
 from trainrig.clouds import registry
-from trainrig.lifecycle import job_control, notify, run_facts
+from trainrig.lifecycle import extend, job_control, notify, run_facts
 from trainrig.lifecycle.checkpoint_courier import courier_of
 from trainrig.lifecycle.checkpoint_sync import CheckpointSync
 from trainrig.lifecycle.context import Context
@@ -50,6 +50,7 @@ def watch_job(run: RunContext, generation: int) -> dict[str, Any]:
         stopping = run_facts.stopping(context, run.run_id, generation)  # likewise
 
         def facts() -> Facts:
+            extend.as_asked(context, context.journal.rig(run.run_id), ssh)
             now = run_facts.facts(context, run, generation, Observation.HEALTHY)
             return lookout.seen(replace(now, committed=now.committed and not sync.failing))
 

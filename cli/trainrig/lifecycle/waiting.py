@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from trainrig.errors import NoCapacity, OverBudget, RigError
-from trainrig.lifecycle import run_facts
+from trainrig.lifecycle import extend, run_facts
 from trainrig.lifecycle.context import Context
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.events import Progress
@@ -56,6 +56,7 @@ def _look(context: Context, run: RunContext, generation: int) -> tuple[Seen | No
     """How the wait ends, or on which market the next try begins."""
     if run_facts.cancelled(context, run.run_id) or context.journal.rig(run.run_id).clean:
         return {"kind": "interrupted"}, None
+    extend.as_asked(context, context.journal.rig(run.run_id))
     match decide(run_facts.facts(context, run, generation, Observation.NOWHERE)):
         case Stop(limit=limit, reason=reason):
             return {"kind": "policy", "limit": limit, "reason": reason, "collect": False}, None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ import pytest
 
 from support import rigs
 from support.jobs import a_job
-from trainrig.errors import CommandFailed
+from trainrig.errors import CommandFailed, Interrupted
 from trainrig.lifecycle import apply, collect, run_facts, run_launch, run_next, run_rig, run_watch
+from trainrig.lifecycle.apply import Order
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.lifecycle.status import status
 from trainrig.model.environment import Environment
@@ -89,6 +90,23 @@ def test_no_rig_comes_up_and_no_job_is_started_after_a_limit_has_passed(
     assert run_next.next_step(late, 2, seen)["end"]["alive"] is False
     journal.set_state(run.run_id, RigState.DESTROYED, clean=True)
     assert run_rig.bring_up(late, 2, None, None)["kind"] == "interrupted"
+
+
+def test_the_next_rig_has_the_lease_that_the_run_has_now(
+    run: RunContext, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[datetime] = []
+
+    def stop(_context: object, order: Order, **_: object) -> None:
+        given.append(order.identity.expires_at)
+        raise Interrupted("enough")
+
+    monkeypatch.setattr(apply, "apply", stop)
+    later = run.identity.expires_at + timedelta(hours=2)
+    journal.update_details(run.run_id, extend=int(later.timestamp()))  # nothing is up: there is no label to move
+    assert run_rig.bring_up(run, 2, None, None)["kind"] == "interrupted"
+    assert given == [later]
+    assert "extend" not in journal.rig(run.run_id).details
 
 
 def test_a_job_that_is_done_and_whose_rig_was_destroyed_is_not_collected(run: RunContext, journal: Journal) -> None:
