@@ -104,9 +104,13 @@ class Console:
 
 
 def _json(value: Mapping[str, Any], *, line: bool) -> str:
-    if line:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    form: dict[str, Any] = {"separators": (",", ":")} if line else {"indent": 2}
+    text = json.dumps(value, ensure_ascii=False, **form)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # what a job made may be named in bytes that are no UTF-8
+        return json.dumps(value, **form)
+    return text
 
 
 def _out(text: str) -> None:

@@ -38,6 +38,17 @@ def test_no_stream_carries_a_known_secret(capsys: pytest.CaptureFixture[str]) ->
     assert "talk ***" in captured.err
 
 
+@pytest.mark.parametrize("line", [True, False])
+def test_a_name_that_is_no_text_is_escaped_in_a_document(
+    capsysbinary: pytest.CaptureFixture[bytes], line: bool
+) -> None:
+    for name in ("é", "latin-\udce9"):
+        Console().document({"files": {name: 1}}, line=line)
+        out = capsysbinary.readouterr().out
+        assert json.loads(out) == {"files": {name: 1}}
+        assert ("é".encode() in out) is (name == "é")
+
+
 def test_a_jobs_log_file_does_not_keep_it(tmp_path: Path) -> None:
     files = LogFiles(tmp_path, silent, generation=1)
     files(LogLine(rank=0, text=f"token is {PLANTED}", cursor="c"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from trainrig.errors import CommandFailed
 from trainrig.lifecycle import snapshot
@@ -15,7 +15,7 @@ from trainrig.tools import rsync
 from trainrig.tools.ssh import Ssh
 
 FLUSH_SECONDS = 900  # 50 GB of cache at half a gigabit a second
-COPIED = launches.NODE_DIR / "copied"  # outputs that lay in the container's own layer
+COPIED = launches.NODE_DIR / "copied"  # outputs that the container alone finds
 
 
 def collect_outputs(ssh: Ssh, job: Job, target: Path, observe: Observer) -> dict[str, Path]:
@@ -108,17 +108,22 @@ def _flush(ssh: Ssh, node: Node, observe: Observer) -> None:
 def _on_node(ssh: Ssh, node: Node, job: Job) -> dict[str, str]:
     """Output name -> path on the node."""
     paths: dict[str, str] = {}
-    copied = launches.uncovered_outputs(job)
     for name, path in job.outputs.items():
-        if name in copied:
-            target = f"{COPIED}/{name}"
-            copy = f'mkdir -p {COPIED} && rm -rf "$2" && docker cp "{launches.CONTAINER}:$1" "$2"'
-            ssh.run(node, ["sh", "-c", copy, "sh", copied[name], target], check=False)
-            paths[name] = target
+        there = launches.node_path(job, path)
+        if there is None or _leads_away(ssh, node, there):
+            paths[name] = f"{COPIED}/{name}"
+            copy = f'mkdir -p {COPIED} && rm -rf "$2" && docker cp --follow-link "{launches.CONTAINER}:$1" "$2"'
+            ssh.run(node, ["sh", "-c", copy, "sh", launches.container_path(path), paths[name]], check=False)
         else:
-            paths[name] = str(launches.node_path(job, path))
+            paths[name] = str(there)
     unnamed = str(launches.NODE_DIR / "outputs")
     return paths if unnamed in paths.values() else {"files": unnamed, **paths}
+
+
+def _leads_away(ssh: Ssh, node: Node, path: PurePosixPath) -> bool:
+    """Whether links lead to what is no folder of the job's there: their paths are those of the container."""
+    script = f'case "$(realpath -m "$1")" in "$(realpath {launches.NODE_DIR})"/*) exit 1 ;; esac'
+    return ssh.run(node, ["sh", "-c", script, "sh", str(path)], check=False).ok
 
 
 def _exists(ssh: Ssh, node: Node, path: str) -> bool:

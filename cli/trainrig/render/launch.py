@@ -88,13 +88,6 @@ def binds(job: Job) -> tuple[Bind, ...]:
     return tuple(sorted(by_target.values(), key=lambda b: b.target.count("/")))
 
 
-def uncovered_outputs(job: Job) -> Mapping[str, str]:
-    """Outputs that lie only in the container's own layer, to be copied out of it when it has ended."""
-    roots = [PurePosixPath(b.target) for b in binds(job)]
-    paths = {name: container_path(path) for name, path in job.outputs.items()}
-    return {n: p for n, p in paths.items() if not any(PurePosixPath(p).is_relative_to(r) for r in roots)}
-
-
 def node_path(job: Job, path: str) -> PurePosixPath | None:
     """Where the node has a container's path, None when only the container has it."""
     target = PurePosixPath(container_path(path))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,34 @@ def test_outputs_that_the_job_names_as_a_whole_come_once(monkeypatch: pytest.Mon
     assert set(found) == {"all"}
     found = collect.collect_outputs(ssh, a_job(outputs={"a": "/outputs/a"}), tmp_path, lambda _event: None)
     assert set(found) == {"a", "files"}
+
+
+def test_an_output_that_is_a_link_of_the_container_is_fetched_through_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made = tmp_path / "node" / "outputs"
+    made.mkdir(parents=True)
+    (made / "step-3").write_text("three")
+    for name, target in (("best", "/checkpoints/step-3"), ("last", "step-3"), ("same", "best")):
+        (made / name).symlink_to(target)
+    asked: list[list[str]] = []
+
+    def run(_ssh: Ssh, _node: Node, command: list[str], **_options: object) -> Outcome:
+        asked.append(command)
+        here = [word.replace("/srv/trainrig", str(tmp_path / "node")) for word in command]
+        there = 0 if "docker cp" in str(command) else subprocess.run(here, check=False).returncode
+        return Outcome(returncode=there, stdout="", stderr="", seconds=0)
+
+    monkeypatch.setattr(Ssh, "run", run)
+    monkeypatch.setattr(collect, "_exists", lambda *_: True)
+    monkeypatch.setattr(collect, "_fetch", lambda _ssh, _node, path, _local: Path(path))
+    job = a_job(outputs={n: f"/outputs/{n}" for n in ("best", "last", "same", "step-3")} | {"own": "/tmp/own"})
+    found = collect.collect_outputs(Ssh(rig=tmp_path, nodes=(a_node(),)), job, tmp_path, lambda _event: None)
+    assert {name: path.parent.name for name, path in found.items() if name != "files"} == {
+        "best": "copied",
+        "last": "outputs",
+        "same": "copied",
+        "step-3": "outputs",
+        "own": "copied",
+    }
+    assert [words[-2] for words in asked if "docker cp" in str(words)] == ["/outputs/best", "/outputs/same", "/tmp/own"]

@@ -59,7 +59,6 @@ def test_an_output_is_found_on_the_node_or_only_in_the_container(path: str, on_n
     job = a_job(outputs={"it": path})
     found = launch.node_path(job, path)
     assert (str(found) if found else None) == on_node
-    assert (launch.uncovered_outputs(job) == {"it": path}) is (on_node is None)
 
 
 def test_every_rank_is_told_the_same_rendezvous_and_its_own_rank() -> None:
