@@ -160,6 +160,27 @@ def test_a_mount_that_was_taken_down_is_drift_and_is_mended(bench: Bench) -> Non
     assert bench.converge(bench.job) == ["data : Mount what the job works on"]
 
 
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        "kill -9 $pid; sleep 1",  # it leaves an end that nobody serves
+        "kill -STOP $pid",
+        "mount -t tmpfs x /srv/trainrig/mounts/3",
+        "systemctl stop $unit; rm -rf /srv/trainrig/mounts/3; echo x > /srv/trainrig/mounts/3",
+    ],
+    ids=["killed", "stopped", "covered", "a file in its place"],
+)
+def test_a_mount_that_is_of_no_use_is_told_of_and_mended(bench: Bench, spoil: str) -> None:
+    bench.sh(f"unit=trainrig-mount@3; pid=$(systemctl show -p MainPID --value $unit); {spoil}")
+    (node,) = accept(bench.ssh, bench.job, OFFER, bench.image, silent).nodes
+    status, detail = checked(node.checks, "mounts")
+    assert (status, detail.startswith("s3://work: ")) == ("fail", True)
+    bench.converge(bench.job)
+    (node,) = accept(bench.ssh, bench.job, OFFER, bench.image, silent).nodes
+    assert checked(node.checks, "mounts") == ("pass", "3 mounted, and answer")
+    assert bench.sh("cat /srv/trainrig/mounts/3/old.txt") == "old"
+
+
 def test_a_node_that_may_only_read_has_the_bucket_read_only(bench: Bench) -> None:
     with gateway.read_only(bench.store, address=nodes.gateway(bench.ssh.nodes[0])) as url:
         bench.converge(replace(bench.job, s3_endpoint=url))

@@ -29,6 +29,7 @@ class Promise:
     gpu_memory_gib: float | None
     driver: str | None
     cuda: str | None
+    mounts: tuple[str, ...] = ()  # URLs of the buckets that the job works on
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,7 +55,7 @@ def judge(promise: Promise, answers: Answers) -> tuple[NodeCheck, ...]:
             checks.append(NodeCheck(name=name, status="not_applicable", detail=NO_GPU))
         else:
             checks.append(_made(check, promise, answers))
-    others = (_disk, _docker, _image, _clock, _bucket, _units, _heartbeat)
+    others = (_disk, _docker, _image, _clock, _bucket, _mounts, _units, _heartbeat)
     return (*checks, *(_made(check, promise, answers) for check in others))
 
 
@@ -204,6 +205,17 @@ def _bucket(promise: Promise, answers: Answers) -> tuple[Status, str]:  # noqa: 
     if answers.bucket is None:
         return "not_applicable", "the nodes write to no bucket themselves"
     return _verdict(not answers.bucket, answers.bucket or "write, read and delete work with the node's own identity")
+
+
+def _mounts(promise: Promise, answers: Answers) -> tuple[Status, str]:
+    if not promise.mounts:
+        return "not_applicable", "the job works on no bucket"
+    found = answers.probe.get("mounts")
+    if found is None:
+        return _unknown(answers, "mounts")
+    bad = {url: found.get(url, "the node does not know of it") for url in promise.mounts}
+    said = [f"{url}: {why}" for url, why in bad.items() if why]
+    return _verdict(not said, "; ".join(said) or f"{len(bad)} mounted, and answer")
 
 
 def _units(promise: Promise, answers: Answers) -> tuple[Status, str]:  # noqa: ARG001

@@ -55,6 +55,7 @@ def accept(
         gpu_memory_gib=offer.gpu_memory_gib,
         driver=None if offer.cloud == "local" else job.pins.driver or driver,
         cuda=job.pins.cuda,
+        mounts=tuple(str(m.source) for m in job.mounts if m.is_bucket),
     )
 
     here = local_image(image)

@@ -89,9 +89,14 @@ class Mount:
         return self.mode is not MountMode.COPY and "://" not in (self.source or "")
 
     @property
+    def is_bucket(self) -> bool:
+        """Whether it is a bucket that the job works on as on a directory."""
+        return self.mode is not MountMode.COPY and "://" in (self.source or "")
+
+    @property
     def is_written(self) -> bool:
         """Whether it is a bucket that the job may write to."""
-        return self.mode is not MountMode.COPY and "://" in (self.source or "") and not self.read_only
+        return self.is_bucket and not self.read_only
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

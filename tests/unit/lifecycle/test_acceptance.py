@@ -7,7 +7,7 @@ import pytest
 
 from trainrig.lifecycle.acceptance import NO_GPU, Answers, Promise, judge
 
-H100 = Promise(gpu="H100", gpu_count=2, gpu_memory_gib=80, driver="570.124.06", cuda="12.8")
+H100 = Promise(gpu="H100", gpu_count=2, gpu_memory_gib=80, driver="570.124.06", cuda="12.8", mounts=("s3://b",))
 NONE = Promise(gpu=None, gpu_count=0, gpu_memory_gib=None, driver=None, cuda=None)
 
 
@@ -32,6 +32,7 @@ PROBE: dict[str, Any] = {
     "idle_units": [],
     "stopped_units": [],
     "heartbeat_seconds": 3,
+    "mounts": {"s3://b": ""},
     "errors": {},
 }
 GOOD = Answers(
@@ -56,6 +57,7 @@ def test_without_a_gpu_no_gpu_check_is_ever_passed() -> None:
     found = verdicts(NONE, gpus=None)
     for name in ("gpus", "driver", "cuda", "ecc", "xid", "cuda_call", "all_reduce"):
         assert found[name] == ("not_applicable", NO_GPU)
+    assert found["mounts"] == ("not_applicable", "the job works on no bucket")
     assert found["disk"][0] == "pass"
 
 
@@ -84,6 +86,9 @@ def test_without_a_gpu_no_gpu_check_is_ever_passed() -> None:
         ("units", {"idle_units": None, "errors": {"idle_units": "systemctl timed out"}}, "systemctl timed out"),
         ("units", {"stopped_units": ["docker.service"]}, "stopped by a signal: docker.service"),
         ("units", {"stopped_units": None, "errors": {"stopped_units": "ps is gone"}}, "ps is gone"),
+        ("mounts", {"mounts": {"s3://b": "rclone does not answer"}}, "s3://b: rclone does not answer"),
+        ("mounts", {"mounts": {}}, "s3://b: the node does not know of it"),
+        ("mounts", {"mounts": None, "errors": {"mounts": "KeyError"}}, "KeyError"),
         ("heartbeat", {"heartbeat_seconds": 61}, "the agent's last is 61 s old, 60 s are the most"),
         ("heartbeat", {"heartbeat_seconds": None, "errors": {"heartbeat_seconds": "it does not run"}}, "does not run"),
     ],

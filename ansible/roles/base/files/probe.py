@@ -126,6 +126,12 @@ def heartbeat_seconds():
         return round(time.monotonic() - began)
 
 
+def mounts():
+    """What is wrong with each bucket that the job works on, by its URL."""
+    tool = "/usr/local/lib/trainrig/data"
+    return json.loads(out(tool, "mounts")) if os.path.exists(tool) else {}
+
+
 def kernel():
     return os.uname().release
 
@@ -141,6 +147,7 @@ PARTS = {
     "idle_units": idle_units,
     "stopped_units": stopped_units,
     "heartbeat_seconds": heartbeat_seconds,
+    "mounts": mounts,
     "kernel": kernel,
 }
 ONLY_WITH_GPU = {"gpus", "cuda", "xid"}

@@ -4,6 +4,7 @@
 data copy INDEX          copies a source to its place, once; prints what it copied, nothing when all was there
 data up INDEX [--check]  has a bucket mounted; prints what it did (or would do), nothing when it was
 data mount INDEX         serves a bucket as a directory, for trainrig-mount@INDEX.service
+data mounts              one JSON document: what is wrong with each bucket that should be mounted, by its URL
 data flush SECONDS       waits until what was written to mounts is in its bucket
 data check URL           writes, reads and deletes a small object
 """
@@ -28,6 +29,7 @@ FUSE = "/dev/fuse"
 CACHE = "/srv/trainrig/.rclone"
 REFUSED = re.compile(r"denied|forbidden|\b403\b", re.IGNORECASE)
 YOUNG_SECONDS = 300  # since the node booted
+ANSWER_SECONDS = 10  # for what rclone answers by itself, without its store
 
 
 def mount_of(index):
@@ -145,15 +147,59 @@ def uptime():
         return float(f.read().split()[0])
 
 
+def on(target):
+    """What is mounted there: type and options, the visible one last."""
+    with open("/proc/self/mountinfo") as f:
+        rows = [line.split() for line in f]
+    return [(row[row.index("-") + 1], row[5].split(",")) for row in rows if row[4] == target]
+
+
+def clear(target):
+    """Takes away what is mounted there: a rclone that was killed has left an end that nobody serves."""
+    for _ in on(target):
+        subprocess.run(["umount", "--lazy", target], capture_output=True, check=False)
+
+
+def answers(target):
+    """Whether the file system there says what it is. One that hangs keeps who asks, so that is another process."""
+    asks = subprocess.Popen(["stat", "--file-system", target], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        return asks.wait(ANSWER_SECONDS) == 0
+    except subprocess.TimeoutExpired:
+        asks.kill()
+        return False
+
+
+def unit_of(index):
+    return f"trainrig-mount@{index}.service"
+
+
+def wrong(index):
+    """Why the mount is of no use to a job; empty when nothing is wrong."""
+    target = os.path.join(MOUNTS, index)
+    if subprocess.run(["systemctl", "is-active", "--quiet", unit_of(index)], check=False).returncode:
+        return f"{unit_of(index)} does not run"
+    found = on(target)
+    if not found or found[-1][0] != "fuse.rclone":
+        return f"something else lies over {target}" if found else f"nothing is mounted at {target}"
+    return "" if answers(target) else f"rclone does not answer at {target}"
+
+
+def mounts():
+    served = [m for m in settings()["mounts"] if m["mode"] != "COPY"]
+    print(json.dumps({m["source"]: wrong(str(m["index"])) for m in served}))
+
+
 def up(index, *words):
-    unit = f"trainrig-mount@{index}.service"
+    unit = unit_of(index)
     source = mount_of(index)["source"]
-    if subprocess.run(["systemctl", "is-active", "--quiet", unit], check=False).returncode == 0:
+    if not wrong(index):
         return
     print(f"mount {source}")
     if "--check" in words:
         return
     subprocess.run(["systemctl", "enable", "--quiet", unit], check=True)
+    subprocess.run(["systemctl", "stop", unit], capture_output=True, check=False)
     if subprocess.run(["systemctl", "start", unit], capture_output=True, check=False).returncode:
         log = ["journalctl", f"--unit={unit}", "--lines=20", "--output=json", "--no-pager"]
         said = subprocess.run(log, capture_output=True, text=True, check=False).stdout.splitlines()
@@ -167,10 +213,13 @@ def mount(index):
         raise SystemExit(f"this node has no {FUSE}, and a mount needs it: write `mode: COPY`")
     here = mount_of(index)
     target = os.path.join(MOUNTS, index)
-    os.makedirs(target, exist_ok=True)
     found = run("lsf", "--max-depth=1", remote(here["source"]))
     if found.returncode:
         raise SystemExit(complaint(found))
+    clear(target)
+    if os.path.lexists(target) and not os.path.isdir(target):
+        os.replace(target, target + ".trainrig-aside")
+    os.makedirs(target, exist_ok=True)
     words = ["mount", remote(here["source"]), target, "--allow-other", "--umask=0", "--dir-cache-time=30s"]
     words.append(f"--vfs-cache-max-size={settings()['cache_max']}")
     # MOUNT_CACHED keeps what is read, too. What is written is sent some seconds after it was closed, see flush, and
@@ -220,7 +269,7 @@ def main(words):
     if os.path.exists(SECRETS):
         with open(SECRETS) as f:
             os.environ.update(json.load(f))
-    {"copy": copy, "up": up, "mount": mount, "flush": flush, "check": check}[words[0]](*words[1:])
+    {"copy": copy, "up": up, "mount": mount, "mounts": mounts, "flush": flush, "check": check}[words[0]](*words[1:])
 
 
 if __name__ == "__main__":
