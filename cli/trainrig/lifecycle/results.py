@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -62,10 +63,15 @@ def _json(path: Path) -> Any:
         return None
     try:
         # NaN, as diverged losses are written, is no JSON for those who read our documents: it is a word there.
-        value = json.loads(path.read_text(encoding="utf-8"), parse_constant=str)
+        value = json.loads(path.read_text(encoding="utf-8"), parse_constant=str, parse_float=_number)
     except (ValueError, RecursionError):
         return None
     return value if _is_flat(value, MOST_LEVELS) else None
+
+
+def _number(text: str) -> float | str:
+    value = float(text)
+    return value if math.isfinite(value) else text
 
 
 def _is_flat(value: Any, levels: int) -> bool:

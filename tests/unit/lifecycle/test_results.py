@@ -42,8 +42,9 @@ def test_a_file_that_is_nested_too_deeply_is_a_file(tmp_path: Path, text: str) -
 
 
 def test_a_loss_that_is_no_number_is_a_word(tmp_path: Path) -> None:
-    (tmp_path / "metrics.json").write_text('{"loss": NaN, "worst": -Infinity, "deep": [[[1]]]}')
-    assert results.metrics_of({"files": tmp_path}) == {"loss": "NaN", "worst": "-Infinity", "deep": [[[1]]]}
+    (tmp_path / "metrics.json").write_text('{"loss": NaN, "worst": -Infinity, "big": 1e999, "deep": [[[1.5]]]}')
+    found = results.metrics_of({"files": tmp_path})
+    assert found == {"loss": "NaN", "worst": "-Infinity", "big": "1e999", "deep": [[[1.5]]]}
 
 
 def test_a_link_is_read_only_where_it_stays_among_what_the_job_made(tmp_path: Path) -> None:
