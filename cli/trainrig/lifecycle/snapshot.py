@@ -39,8 +39,9 @@ _LOOKS = (
 _TAKE = (
     f'exec 9>"$2.lock" && flock 9 || exit; {_LOOKS}for try in $(seq {TRIES}); do '
     'rm -rf "$2"; cp -al "$1" "$2" || continue; is=$(names "$2"); few=$(small "$2"); '
-    'copy "$1" "$2"; each "$2" >"$2.stamps"; was=$(cksum <"$2.stamps"); '
-    '[ "$is" = "$(names "$1")" ] && [ "$few" = "$(small "$1")" ] && echo "$is" && echo "$was" && exit; '
+    'copy "$1" "$2"; now=$(small "$1"); '  # at once: a log is written at any moment
+    'each "$2" >"$2.stamps"; was=$(cksum <"$2.stamps"); '
+    '[ "$few" = "$now" ] && [ "$is" = "$(names "$1")" ] && echo "$is" && echo "$was" && exit; '
     'done; echo "the job replaces its files faster than they are linked" >&2; exit 1'
 )
 # Notes the files that were written since.
