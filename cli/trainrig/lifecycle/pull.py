@@ -58,11 +58,10 @@ def _from_nodes(run: RunContext, out: Path) -> dict[str, Path]:
         up = [a for a in context.journal.attempts(run.run_id) if a.state is AttemptState.UP]
     if not up:
         return {}
+    # Not closed: its connections are shared with the process that carries the run out, and what that is sending would
+    # end with them. They end by themselves soon after their last use.
     ssh = ssh_tool.connect(run.rig.path, up[-1].node_list)
-    try:
-        return collect.collect_outputs(ssh, run.job, out, run.observe)
-    finally:
-        ssh.close()
+    return collect.collect_outputs(ssh, run.job, out, run.observe)
 
 
 def _from_folder(run: RunContext, out: Path) -> dict[str, Path]:

@@ -15,6 +15,7 @@ import yaml
 from trainrig.errors import ConfigureFailed, Interrupted
 from trainrig.model.events import Observer, Progress
 from trainrig.recovery.node_advice import advice
+from trainrig.tools import leftover
 
 _DONE = {"runner_on_ok", "runner_on_skipped", "runner_on_failed", "runner_on_unreachable"}
 _FAILED = {"runner_on_failed", "runner_on_unreachable"}
@@ -70,7 +71,13 @@ def run_playbook(
     """
     recap = Recap(log=directory / "artifacts" / "last" / "stdout")
     listener = _Listener(recap, observe, task_count(playbook), on_reboot)
-    status, rc = _run(playbook, inventory, directory, check, timeout_seconds, listener, stopped)
+    # Ansible's workers have sessions of their own: they outlive one that is killed, and may wait for it for ever.
+    hosts = str(directory / "inventory" / "hosts.json")
+    leftover.end_all("ansible-playbook", hosts)
+    try:
+        status, rc = _run(playbook, inventory, directory, check, timeout_seconds, listener, stopped)
+    finally:
+        leftover.end_all("ansible-playbook", hosts)
     if status == "canceled":
         raise Interrupted("configuring was interrupted", hint="trainrig configure goes on with it")
     if status == "timeout":

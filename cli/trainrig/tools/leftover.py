@@ -103,6 +103,18 @@ def settle(root: Path, patience_seconds: float) -> None:
     forget(root)
 
 
+def end_all(program: str, word: str) -> None:
+    """Kills the processes of this machine that were started as that program with that word, such as a file of one rig,
+    and all in the sessions that they lead."""
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = os.fsdecode((path / "cmdline").read_bytes()).split("\0")
+            if word in words and any(Path(w).name == program for w in words[:2]):
+                for pid in (*_session(int(path.name)), int(path.name)):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+
+
 def _ours(note: Note) -> bool:
     return note.where in {"", here()}
 

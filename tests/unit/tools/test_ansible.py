@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from trainrig import assets
-from trainrig.model.events import Event, Progress
-from trainrig.tools.ansible import Recap, _failure, _Listener, task_count
+from trainrig.errors import Interrupted
+from trainrig.model.events import Event, Progress, silent
+from trainrig.tools.ansible import Recap, _failure, _Listener, run_playbook, task_count
 
 
 def listen(*events: dict[str, Any]) -> tuple[Recap, list[Event]]:
@@ -81,3 +87,42 @@ def test_a_node_that_does_not_come_back_from_its_reboot_does_not_answer() -> Non
     (failure,) = recap.failures
     assert failure.unreachable
     assert failure.message == "it did not come back from its reboot in 905 s"
+
+
+PLAY = """
+- hosts: all
+  gather_facts: false
+  connection: local
+  tasks:
+    - name: Work
+      ansible.builtin.command: sleep {seconds}
+"""
+
+
+def test_nothing_of_a_playbook_outlives_it(tmp_path: Path) -> None:
+    """Ansible's workers have sessions of their own."""
+    seconds = f"600.{time.time_ns()}"
+    (tmp_path / "playbooks").mkdir()
+    (tmp_path / "playbooks" / "work.yml").write_text(PLAY.format(seconds=seconds))
+    hosts = tmp_path / "rig" / "inventory" / "hosts.json"
+
+    def running(word: str) -> bool:
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                if word.encode() in path.read_bytes().split(b"\0"):
+                    return True
+        return False
+
+    with pytest.raises(Interrupted):
+        run_playbook(
+            tmp_path / "playbooks" / "work.yml",
+            {"all": {"hosts": {"here": {"ansible_python_interpreter": sys.executable}}}},
+            directory=tmp_path / "rig",
+            observe=silent,
+            stopped=lambda: running(seconds),
+        )
+    until = time.monotonic() + 5  # what was killed may take a moment to go
+    while (running(str(hosts)) or running(seconds)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not running(str(hosts))
+    assert not running(seconds)
