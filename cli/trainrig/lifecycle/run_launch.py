@@ -35,7 +35,7 @@ from trainrig.model.rig import RigState
 from trainrig.render.launch import Launch
 from trainrig.store.journal import Attempt
 from trainrig.tools import container
-from trainrig.tools.ssh import Ssh
+from trainrig.tools.ssh import UNREACHABLE, Ssh
 
 T = TypeVar("T")
 _BEGIN_ANEW = "--set checkpoints.resume=fresh begins anew"
@@ -96,7 +96,7 @@ def launch(run: RunContext, generation: int) -> dict[str, Any]:
             return {"kind": "setup_failed", "error": error_document(error), "mendable": _mendable(error)}
         except (errors.CommandFailed, errors.StoreFailed) as error:
             failed = errors.ConfigureFailed(error.message, hint=error.hint, details=error.details)
-            return {"kind": "setup_failed", "error": error_document(failed), "mendable": False}
+            return {"kind": "setup_failed", "error": error_document(failed), "mendable": _cut_off(error)}
         hazard = registry.tariff(attempt.cloud).hazard(start.offer.gpu)
         expected = hazard.per_hour if start.offer.market is Market.SPOT else 0
         work = run_facts.work_hours(run)
@@ -165,4 +165,10 @@ def _mendable(error: errors.ConfigureFailed) -> bool:
     failures = error.details.get("failures")
     if isinstance(failures, list):
         return any(f["unreachable"] for f in failures)
-    return bool(error.details.get("unreachable"))
+    return bool(error.details.get("unreachable")) or _cut_off(error)
+
+
+def _cut_off(error: BaseException | None) -> bool:
+    """Whether it comes of a connection that broke off."""
+    details = error.details if isinstance(error, errors.RigError) else {}
+    return details.get("returncode") == UNREACHABLE or (error is not None and _cut_off(error.__cause__))

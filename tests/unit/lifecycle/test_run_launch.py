@@ -11,6 +11,7 @@ import pytest
 
 from support import rigs
 from support.jobs import a_job
+from trainrig.errors import CommandFailed, ConfigureFailed
 from trainrig.lifecycle import collect, configure, deliver, host_keys, job_control, run_launch, verify
 from trainrig.lifecycle.run_context import RunContext
 from trainrig.model.environment import Environment
@@ -68,3 +69,12 @@ def test_a_job_that_runs_already_is_ended_before_its_files_are_laid(
     begun = ["deliver", "restore", "with 000001-000001", "start"]
     # The end of the job takes the keys along that opened its stores.
     assert done == ["systemctl stop trainrig-job.service", "keys {'AWS_ACCESS_KEY_ID': 'team'}", *begun, "close"]
+
+
+@pytest.mark.parametrize(("code", "mendable"), [(255, True), (1, False)])
+def test_a_delivery_that_was_cut_off_may_be_made_on_other_nodes(code: int, mendable: bool) -> None:
+    cause = CommandFailed(f"ssh exited with {code}", details={"returncode": code})
+    error = ConfigureFailed("the image did not arrive")
+    error.__cause__ = cause
+    assert run_launch._mendable(error) is mendable
+    assert run_launch._cut_off(cause) is mendable
