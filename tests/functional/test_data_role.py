@@ -325,7 +325,7 @@ def test_the_job_reads_and_writes_its_data_and_the_keys_go_with_it(bench: Bench,
     deliver.deliver(bench.ssh, launch, silent)
     job_control.start(bench.ssh, launch, silent)
     assert job_control.follow(bench.ssh, silent).verdict == "succeeded"
-    collect.collect_outputs(bench.ssh, bench.job, tmp_path, silent)
+    collect.flush_mounts(bench.ssh, bench.job, silent)
     assert object_store.send(f"{bench.store}/work/new.txt") == b"new\n"
     assert object_store.send(f"{bench.store}/work/late/new.txt") == b"later\n"
     assert bench.sh("ls /run/trainrig/data.json 2>&1 || true") == (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import ChainMap
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 from trainrig.errors import CommandFailed
@@ -12,9 +14,10 @@ from trainrig.model.job import Job
 from trainrig.model.node import Node
 from trainrig.render import launch as launches
 from trainrig.tools import rsync
-from trainrig.tools.ssh import Ssh
+from trainrig.tools.ssh import UNREACHABLE, Ssh
 
 FLUSH_SECONDS = 900  # 50 GB of cache at half a gigabit a second
+FLUSH_LOOK_SECONDS = 5  # after which the node says what is left
 COPIED = launches.NODE_DIR / "copied"  # outputs that the container alone finds
 
 
@@ -25,11 +28,8 @@ def collect_outputs(ssh: Ssh, job: Job, target: Path, observe: Observer) -> dict
     comes too, as `target/files`. An output that no node has is missing from the result, which is said.
 
     Raises:
-        CommandFailed: a copy failed or differs from the node's file, or a bucket did not get what was written to it.
+        CommandFailed: a copy failed or differs from the node's file.
     """
-
-    if any(mount.is_written for mount in job.mounts):
-        ssh.each(lambda node: _flush(ssh, node, observe))
 
     def collect(node: Node) -> dict[str, Path]:
         base = target if node.rank == ssh.nodes[0].rank else target / f"rank-{node.rank}"
@@ -96,13 +96,37 @@ def restore_checkpoints(ssh: Ssh, source: Path, observe: Observer) -> None:
     ssh.each(send)
 
 
-def _flush(ssh: Ssh, node: Node, observe: Observer) -> None:
-    """Waits until what the job wrote to mounts is in its bucket."""
-    observe(Progress(phase="collect", message="the last of what was written to mounts", node=node.name))
-    flush = ["/usr/local/lib/trainrig/data", "flush", str(FLUSH_SECONDS)]
-    outcome = ssh.run(node, flush, check=False, timeout_seconds=FLUSH_SECONDS + 60)
-    if not outcome.ok:
-        raise CommandFailed(f"{node.name}: {outcome.stderr.strip()}")
+def flush_mounts(ssh: Ssh, job: Job, observe: Observer, stopped: Callable[[], bool] = lambda: False) -> None:
+    """Waits until what the job wrote to mounts is in its bucket, and says what is not yet. For a job that has ended:
+    one that writes on is never done.
+
+    Args:
+        stopped: True ends the wait; what has been true from the start does not, since the job of a run that was
+            cancelled has saved, too.
+
+    Raises:
+        CommandFailed: a bucket did not get what was written to it in time, with what rclone says of it.
+    """
+    if not any(mount.is_written for mount in job.mounts):
+        return
+    heeds = not stopped()
+    deadline = time.monotonic() + FLUSH_SECONDS
+
+    def flush(node: Node) -> None:
+        said = "the last of what was written to mounts"
+        while True:
+            observe(Progress(phase="collect", message=said, node=node.name))
+            last = said
+            while said == last:
+                words = [launches.DATA, "flush", str(FLUSH_LOOK_SECONDS)]
+                outcome = ssh.run(node, words, check=False, timeout_seconds=FLUSH_LOOK_SECONDS + 60)
+                if outcome.ok:
+                    return
+                said = outcome.stderr.strip()
+                if outcome.returncode == UNREACHABLE or time.monotonic() > deadline or (heeds and stopped()):
+                    raise CommandFailed(f"{node.name}: {said}")
+
+    ssh.each(flush)
 
 
 def _on_node(ssh: Ssh, node: Node, job: Job) -> dict[str, str]:

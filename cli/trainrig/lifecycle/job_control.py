@@ -25,7 +25,6 @@ from trainrig.render.launch import SECRET_DIR, UNIT, Launch
 from trainrig.tools.ssh import UNREACHABLE, Ssh
 
 POLL = "/usr/local/lib/trainrig/job-poll"
-DATA = "/usr/local/lib/trainrig/data"
 BATCH_LINES = 5000  # the most log lines that job-poll returns at once
 FIRST_PAUSE_SECONDS = 0.2
 LAST_PAUSE_SECONDS = 1.0
@@ -98,7 +97,7 @@ def start(ssh: Ssh, launch: Launch, observe: Observer) -> None:
     # The end of an earlier launch takes its secrets along, so it comes before ours are laid.
     stop = f"systemctl stop {UNIT} && umask 077 && mkdir -p {SECRET_DIR} && rm -rf {SECRET_DIR}/*"
     # A bucket that is not mounted would be a plain folder, and what the job writes there would go with the node.
-    mounts = [f"{DATA} up {index}" for index, mount in enumerate(launch.job.mounts) if mount.is_bucket]
+    mounts = [f"{launches.DATA} up {index}" for index, mount in enumerate(launch.job.mounts) if mount.is_bucket]
     begin_job = " && ".join([*mounts, stop, f"tar -xf - -C {SECRET_DIR}", f"systemctl start {UNIT}"])
 
     def begin(node: Node) -> None:

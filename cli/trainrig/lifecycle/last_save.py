@@ -1,7 +1,7 @@
 """What can still be saved once a cloud has announced that it takes a node back.
 
-Signal, wait for the save, commit, stop, commit what the stop has saved: all of it within the cloud's notice. What does
-not fit is lost, and nothing else is.
+Signal, wait for the save, commit, stop, commit what the stop has saved, send what was written to mounts: all of it
+within the cloud's notice. What does not fit is lost, and nothing else is.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from trainrig.errors import CommandFailed, StoreFailed
 from trainrig.lifecycle import job_control
 from trainrig.lifecycle.checkpoint_sync import CheckpointSync
 from trainrig.model.node import Node
-from trainrig.render.launch import CONTAINER, NODE_DIR
+from trainrig.render.launch import CONTAINER, DATA, NODE_DIR
 from trainrig.tools.ssh import Ssh
 
 HEARD_LATE_SECONDS = 4  # the agent asks every two seconds, and is asked every one
@@ -71,6 +71,7 @@ def save_and_stop(
     _stop(ssh, max(1, int(patience)))
     while not _commit(sync) and clock() < ends:
         time.sleep(LOOK_SECONDS)
+    _flush(ssh, int(ends - clock()))
     return Saved(something=saved or sync.committed > before, seconds=clock() - began)
 
 
@@ -96,6 +97,13 @@ def _mark(ssh: Ssh) -> None:
 def _stop(ssh: Ssh, seconds: int) -> None:
     """SIGTERM to the container on every node, and its end after that time at the latest."""
     ssh.each(lambda node: _ask(ssh, node, f"docker stop --time={seconds} {CONTAINER}", seconds + UNREACHABLE_SECONDS))
+
+
+def _flush(ssh: Ssh, seconds: int) -> None:
+    """What the job wrote to buckets that are mounted gets there with what time is left."""
+    line = f"test ! -x {DATA} || {DATA} flush {seconds}"
+    if seconds > 0:
+        ssh.each(lambda node: _ask(ssh, node, line, seconds + UNREACHABLE_SECONDS))
 
 
 def _ask(ssh: Ssh, node: Node, script: str, seconds: float = UNREACHABLE_SECONDS) -> str:

@@ -100,7 +100,9 @@ def collect_results(run: RunContext) -> dict[str, Any]:
         context.journal.set_state(run.run_id, RigState.COLLECTING)
         ssh = ssh_tool.connect(run.rig.path, attempt.node_list)
         try:
+            # First what needs no store to answer.
             found = collect.collect_outputs(ssh, run.job, run.outputs, run.observe)
+            collect.flush_mounts(ssh, run.job, run.observe, run.stop.is_set)
         except errors.CommandFailed as error:
             return {"kind": "uncollected", "reason": error.message, "outputs": {}, "metrics": {}}
         finally:

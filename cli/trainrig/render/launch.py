@@ -16,6 +16,7 @@ from trainrig.render import mpi
 
 CONTAINER = "trainrig-job"
 UNIT = "trainrig-job.service"
+DATA = "/usr/local/lib/trainrig/data"  # of the role `data`
 NODE_DIR = PurePosixPath("/srv/trainrig")  # on the node: workdir, checkpoints, outputs, mounts
 SECRET_DIR = PurePosixPath("/run/trainrig/job")  # on the node, tmpfs: env file and scripts of the launch
 WORKDIR = "/workdir"

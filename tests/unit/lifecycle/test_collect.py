@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -52,12 +53,56 @@ def test_what_was_written_to_a_bucket_is_waited_for(
 
     def run(_ssh: Ssh, _node: Node, command: list[str], **_options: object) -> Outcome:
         asked.append(command)
-        return Outcome(returncode=int(command[0] == "test"), stdout="", stderr="", seconds=0)
+        return Outcome(returncode=0, stdout="", stderr="", seconds=0)
 
     monkeypatch.setattr(Ssh, "run", run)
-    ssh = Ssh(rig=tmp_path, nodes=(a_node(),))
-    collect.collect_outputs(ssh, a_job(mounts=(mount,)), tmp_path, lambda _event: None)
+    collect.flush_mounts(Ssh(rig=tmp_path, nodes=(a_node(),)), a_job(mounts=(mount,)), lambda _event: None)
     assert any("flush" in command for command in asked) is waits
+
+
+WRITTEN = a_job(mounts=(Mount(target="/m", source="s3://b", mode=MountMode.MOUNT),))
+
+
+class Bucket:
+    """Of which a node says from look to look how many files it lacks."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *left: int) -> None:
+        self.left, self.looks = left, 0
+        monkeypatch.setattr(Ssh, "run", lambda _ssh, _node, _command, **_options: self.look())
+
+    def look(self) -> Outcome:
+        left = self.left[min(self.looks, len(self.left) - 1)]
+        self.looks += 1
+        return Outcome(returncode=int(left > 0), stdout="", stderr=f"{left} files", seconds=0)
+
+
+def flushed(tmp_path: Path, stopped: Callable[[], bool] = lambda: False) -> list[str]:
+    said: list[Event] = []
+    collect.flush_mounts(Ssh(rig=tmp_path, nodes=(a_node(),)), WRITTEN, said.append, stopped)
+    return [e.message for e in said if isinstance(e, Progress)]
+
+
+def test_who_waits_for_a_bucket_hears_what_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    Bucket(monkeypatch, 3, 3, 1, 0)
+    assert flushed(tmp_path)[1:] == ["3 files", "1 files"]
+
+
+def test_a_bucket_that_takes_nothing_is_given_up_in_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    Bucket(monkeypatch, 2)
+    monkeypatch.setattr(collect, "FLUSH_SECONDS", 0)
+    with pytest.raises(CommandFailed, match="2 files"):
+        flushed(tmp_path)
+
+
+def test_a_cancel_ends_the_wait_for_a_bucket_unless_it_ended_the_job(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    bucket = Bucket(monkeypatch, 2, 2, 2, 0)
+    with pytest.raises(CommandFailed, match="2 files"):
+        flushed(tmp_path, lambda: bucket.looks == 2)
+    assert bucket.looks == 2
+    flushed(tmp_path, lambda: True)
+    assert bucket.looks == 4
 
 
 def test_outputs_that_the_job_names_as_a_whole_come_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -93,6 +93,18 @@ def test_what_the_signal_made_the_job_save_is_committed_and_the_job_is_not_waite
     assert not any("docker kill" in a for a in job.asked)  # the agent of that node has sent it
 
 
+def test_what_was_written_to_mounts_is_sent_with_the_time_that_is_left(
+    saved: Callable[..., tuple[Saved, Sync]],
+) -> None:
+    job = Job(saves_after=5)
+    saved(job)
+    seconds = int(job.asked[-1].rpartition("/data flush ")[2])
+    assert 0 < seconds < 30 - job.now
+    gone = Job(saves_after=None, gone=True)
+    saved(gone)
+    assert not [line for line in gone.asked if "flush" in line]
+
+
 def test_ranks_without_a_notice_get_the_signal_from_us(saved: Callable[..., tuple[Saved, Sync]]) -> None:
     job = Job(saves_after=2)
     saved(job, noticed=(1,))

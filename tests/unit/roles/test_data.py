@@ -93,3 +93,24 @@ def test_a_refusal_is_believed_of_a_node_that_is_not_young(
     monkeypatch.setattr(data.time, "sleep", lambda _seconds: None)
     assert data.refusal_in_time("s3://bucket/runs") == why[asked - 1]
     assert list(answers) == []
+
+
+def test_what_is_not_in_its_bucket_is_named_with_what_rclone_says_of_it(
+    data: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data, "CACHE", str(tmp_path))
+    folder = tmp_path / "vfsMeta/s3/bucket/late"
+    folder.mkdir(parents=True)
+    for name, dirty in (("a b", "true"), ("sent", "false")):
+        (folder / name).write_text(f'{{"Dirty": {dirty}}}')
+    complaints = "ERROR : a b: SlowDown,  request id: 7\nERROR : other: NoSuchBucket\nINFO : a b: fine\n"
+    journal = tmp_path / "journalctl"
+    journal.write_text(f"#!/bin/sh\nprintf '%s' '{complaints}'\n")
+    journal.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with pytest.raises(
+        SystemExit, match=r"^not in the bucket yet: 1 files, s3://bucket/late/a b; rclone: a b: SlowDown$"
+    ):
+        data.flush(0)
+    (folder / "a b").unlink()
+    data.flush(0)

@@ -25,8 +25,11 @@ def run(*words, **options):
 def complaint(done):
     """The last of rclone's messages in one line; each begins with its time, and S3's have several lines."""
     last = re.split(r"^\d{4}/\d\d/\d\d [0-9:]+ ", done.stderr.strip(), flags=re.MULTILINE)[-1]
-    words = re.sub(r",? *request id: .*", "", " ".join(last.split()))
-    return words or f"rclone exited with {done.returncode}"
+    return tidied(last) or f"rclone exited with {done.returncode}"
+
+
+def tidied(words):
+    return re.sub(r",? *request id: .*", "", " ".join(words.split()))
 
 
 def remote(source):

@@ -20,7 +20,7 @@ import urllib.parse
 import urllib.request
 import uuid
 
-from buckets import AZURE, complaint, rclone, remote, run, settings
+from buckets import AZURE, complaint, rclone, remote, run, settings, tidied
 
 # The job's own variables that open its stores, on tmpfs and for root alone. Without them the node's identity does.
 SECRETS = "/run/trainrig/data.json"
@@ -248,16 +248,29 @@ def waiting():
             except (OSError, ValueError):
                 continue  # written or removed at this moment: the next look will tell
             if dirty:
-                found.append(os.path.relpath(path, CACHE))
-    return found
+                store, _, rest = os.path.relpath(path, os.path.join(CACHE, "vfsMeta")).partition("/")
+                found.append(f"{store}://{rest}")
+    return sorted(found)
 
 
 def flush(seconds):
     deadline = time.monotonic() + float(seconds)
     while left := waiting():
         if time.monotonic() > deadline:
-            raise SystemExit(f"{len(left)} files are not in their bucket after {seconds} s: {left[0]}")
+            told = trouble(left)
+            raise SystemExit(f"not in the bucket yet: {len(left)} files, {left[0]}{told and '; rclone: '}{told}")
         time.sleep(0.5)
+
+
+def trouble(left):
+    """What a mount complained of last of these files, or of its store; empty: nothing, in the last minutes."""
+    log = ["journalctl", "--unit=trainrig-mount@*", "--since=-10min", "--output=cat", "--no-pager"]
+    lines = subprocess.run(log, capture_output=True, text=True, errors="replace", check=False).stdout.splitlines()
+    for words in (tidied(line.split("ERROR :", 1)[1]) for line in reversed(lines) if "ERROR :" in line):
+        name = words.partition(":")[0].strip()
+        if not name or any(path.endswith("/" + name) for path in left):
+            return words
+    return ""
 
 
 def check(url):
