@@ -22,6 +22,7 @@ from trainrig.render.inventory import converge_digest, inventory, role_variables
 from trainrig.tools import ansible
 from trainrig.tools.ssh import Ssh, connect, in_parallel, wait_ready
 
+CONVERGED, CHECKED = "ansible", "ansible-check"  # in the folder of the rig; one Ansible at a time in each
 READY_SECONDS = 300
 STORE_SECRETS = PurePosixPath("/run/trainrig/data.json")  # read by the role `data`
 STATE = "/usr/local/lib/trainrig/node-state"
@@ -145,11 +146,13 @@ def converge(
     stopped: Callable[[], bool] = lambda: False,
     on_reboot: Callable[[str], None] = lambda _node: None,
 ) -> ansible.Recap:
-    """One run of all roles; with `check` it changes nothing and the recap lists what is not as the roles want it."""
+    """One run of all roles; with `check` it changes nothing and the recap lists what is not as the roles want it.
+
+    The former is for who holds the rig's lock; the latter, in a folder of its own, may go on beside it."""
     return ansible.run_playbook(
         assets.path("ansible") / "playbooks" / "configure.yml",
         inventory(nodes, variables, ssh_config=ssh.config),
-        directory=ssh.rig / "ansible",
+        directory=ssh.rig / (CHECKED if check else CONVERGED),
         observe=observe,
         check=check,
         stopped=stopped,

@@ -12,7 +12,7 @@ from typing import Any
 from trainrig.errors import ConfigureFailed
 from trainrig.lifecycle import acceptance
 from trainrig.lifecycle.acceptance import Answers, Promise
-from trainrig.lifecycle.configure import converge
+from trainrig.lifecycle.configure import CHECKED, converge
 from trainrig.model.clock import Clock, iso, utc_now
 from trainrig.model.codec import build
 from trainrig.model.events import Observer, Progress
@@ -23,6 +23,7 @@ from trainrig.model.node import Node
 from trainrig.model.offer import Offer
 from trainrig.recovery.node_advice import advice
 from trainrig.render.inventory import role_variables
+from trainrig.store import locks
 from trainrig.store.workdir import write_atomic
 from trainrig.tools.container import local_image, node_image
 from trainrig.tools.ssh import Ssh
@@ -30,6 +31,7 @@ from trainrig.tools.ssh import Ssh
 LIB = "/usr/local/lib/trainrig"
 FILE = "evidence.json"
 ASK_SECONDS = 300
+OTHER_VERIFY_SECONDS = 120
 
 
 def accept(
@@ -93,10 +95,12 @@ def verify(
 
     Raises:
         ConfigureFailed: the roles could not even be compared.
+        RigBusy: another process compares them, for long.
     """
     evidence = accept(ssh, job, offer, image, observe, driver=driver, bucket=bucket, now=now)
     variables = role_variables(job, offer, image, driver=driver, fabric=fabric, bucket=bucket)
-    recap = converge(ssh, ssh.nodes, variables, observe, check=True)
+    with locks.hold(ssh.rig / CHECKED, "verify", wait_seconds=OTHER_VERIFY_SECONDS):
+        recap = converge(ssh, ssh.nodes, variables, observe, check=True)
     nodes = tuple(replace(n, checks=(*n.checks, _drift(n.node, recap.changed))) for n in evidence.nodes)
     evidence = replace(evidence, nodes=nodes)
     store(ssh.rig, evidence)

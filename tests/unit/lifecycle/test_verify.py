@@ -1,14 +1,20 @@
 from __future__ import annotations
 
+import fcntl
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from support.jobs import a_node
-from trainrig.errors import ConfigureFailed
+from support.jobs import a_job, a_node, an_offer
+from trainrig.errors import ConfigureFailed, RigBusy
+from trainrig.lifecycle import verify as verifying
 from trainrig.lifecycle.verify import _document, _drift, _skew, require, store, stored
+from trainrig.model.events import silent
 from trainrig.model.evidence import Evidence, NodeCheck, NodeEvidence
 from trainrig.model.process import Outcome
+from trainrig.store import locks
+from trainrig.tools import ansible
 from trainrig.tools.ssh import Ssh
 
 
@@ -57,3 +63,26 @@ def test_a_probe_that_was_changed_by_hand_fails_with_what_it_says(monkeypatch: p
     monkeypatch.setattr(Ssh, "run", lambda *_args, **_options: answer)
     document = _document(Ssh(rig=Path("/rig"), nodes=()), a_node(), ["/lib/probe"])
     assert document["error"] == "/lib/probe does not say what it should: hello"
+
+
+def test_roles_are_compared_by_one_at_a_time_and_not_where_a_run_converges(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def play(*_: object, directory: Path, check: bool, **__: Any) -> ansible.Recap:
+        assert (directory, check) == (tmp_path / "ansible-check", True)
+        return ansible.Recap(log=directory / "log")
+
+    monkeypatch.setattr(ansible, "run_playbook", play)
+    monkeypatch.setattr(verifying, "accept", lambda *_, **__: evidence("pass"))
+    monkeypatch.setattr(verifying, "OTHER_VERIFY_SECONDS", 0.1)
+    ssh = Ssh(rig=tmp_path, nodes=(a_node(),))
+
+    def verify() -> Evidence:
+        return verifying.verify(ssh, a_job(), an_offer(), "image", silent)
+
+    (tmp_path / "ansible-check").mkdir()
+    with (tmp_path / "ansible-check" / locks.LOCK).open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(RigBusy):
+            verify()
+    assert verify() == stored(tmp_path)
