@@ -13,6 +13,7 @@ from trainrig.render.launch import UNIT
 
 MIN_FREE_BYTES = 2 << 30
 MIN_FREE_INODES = 10_000
+MIN_RUN_BYTES = 16 << 20  # memory for secrets and scripts of a job; with less, systemd reloads nothing
 MIN_WRITE_BYTES_PER_SECOND = 5 << 20  # below this something is wrong with the disk, whatever its class
 MAX_SKEW_SECONDS = 2.0  # signatures of object stores allow minutes; logs of several nodes do not
 MAX_HEARTBEAT_SECONDS = 60  # every 5 s; cloud, driver and Docker may take their time to answer the agent
@@ -172,6 +173,8 @@ def _disk(promise: Promise, answers: Answers) -> tuple[Status, str]:  # noqa: AR
         return "fail", f"{free / 1e9:.1f} GB free, {MIN_FREE_BYTES / 1e9:.1f} GB are the least"
     if disk["free_inodes"] is not None and disk["free_inodes"] < MIN_FREE_INODES:
         return "fail", f"{disk['free_inodes']} inodes free"
+    if disk.get("run_free_bytes", MIN_RUN_BYTES) < MIN_RUN_BYTES:
+        return "fail", f"{disk['run_free_bytes'] / 1e6:.1f} MB free at /run, {MIN_RUN_BYTES / 1e6:.1f} MB are the least"
     left = answers.probe.get("disks_left") or ()
     unused = f"; not used, since they carry something: {', '.join(left)}" if left else ""
     said = f"{free / 1e9:.1f} GB free, writes {rate / 1e6:.0f} MB/s{unused}"

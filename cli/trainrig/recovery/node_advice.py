@@ -25,6 +25,7 @@ _CHANGING = "the mirror is being changed just now: run trainrig configure again 
 _NO_RELEASE = "the mirror does not have the node's release: see /etc/apt/sources.list.d on the node"
 _NOEXEC = "programs of trainrig may not be started there: see `findmnt -T /usr/local/lib/trainrig` for noexec"
 _FIXED = "the file is immutable (`lsattr`) or something is mounted over it (`findmnt`): undo that on the node"
+_STORE = "is that bucket or address right, and do the job's secrets, or else the node's own identity, open it?"
 _DOCKER = "`journalctl -u docker` on the node says more"
 _LEASE = "the node does not end itself with its lease: trainrig extend lays the timer anew"
 _UNIT = "`systemctl status UNIT` and `journalctl -u UNIT` on the node say more"
@@ -42,12 +43,13 @@ _ADVICE = (
         r"sudo(: command)?: (not found|No such file)|must be owned by uid 0|effective uid is not 0",
         f"{_SUDO}, or {_ANOTHER}",
     ),
-    (r"No space left on device|Disk quota exceeded|out of disk|(GB|inodes) free", _ROOM),
+    (r"No space left on device|not enough space available|Disk quota exceeded|out of disk|(GB|MB|inodes) free", _ROOM),
     (r"Read-only file system|Input/output error", f"{_DISK}; {_ANOTHER}"),
     (
         r"python3?['\"]? was not found|python3: not found|deserialization failed|ModuleNotFound|No module named",
         f"{_PYTHON}, or {_ANOTHER}",
     ),
+    (r"(?m)^(s3|gs|az|hf|https)://\S+: (?!this node has no)", _STORE),
     (r"Could not get lock|lists/lock|lock-frontend|is another process using it", _LOCK),
     (r"lib/trainrig/\S+: Permission denied|Permission denied: .?/usr/local/lib/trainrig", f"{_NOEXEC}; {_ANOTHER}"),
     (r"Operation not permitted|Device or resource busy", f"{_FIXED}; {_ANOTHER}"),
@@ -66,6 +68,7 @@ _ADVICE = (
     (r"Docker Engine does not|Docker daemon", _DOCKER),
     (r"not running: .*trainrig-lease", _LEASE),
     (r"units: (failed|not running|stopped)", _UNIT),
+    (r" mounts: ", "`journalctl -u 'trainrig-mount@*'` on the node says more"),
     (r"heartbeat: ", "`journalctl -u trainrig-agent` on the node says more"),
 )
 _DEFAULT = f"mend the node by hand and run trainrig configure, or {_ANOTHER}"

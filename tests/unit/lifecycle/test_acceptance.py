@@ -75,6 +75,18 @@ def test_without_a_gpu_no_gpu_check_is_ever_passed() -> None:
         ("disk", {"disk": {"free_bytes": 1 << 40, "free_inodes": 5, "write_bytes_per_second": 1 << 30}}, "5 inodes"),
         ("disk", {"disk": {"free_bytes": 1 << 40, "free_inodes": 0, "write_bytes_per_second": None}}, "0 inodes"),
         ("disk", {"disk": {"free_bytes": 1 << 40, "free_inodes": 9**9, "write_bytes_per_second": 1 << 20}}, "1 MB/s"),
+        (
+            "disk",
+            {
+                "disk": {
+                    "free_bytes": 1 << 40,
+                    "free_inodes": 9**9,
+                    "run_free_bytes": 100_000,
+                    "write_bytes_per_second": 1 << 30,
+                }
+            },
+            "0.1 MB free at /run",
+        ),
         ("docker", {"docker": None, "errors": {"docker": "Cannot connect to the Docker daemon"}}, "Cannot connect"),
         ("docker", {"docker": {"version": "28.2.2", "free_bytes": 0}}, "0.0 GB free for images"),
         ("units", {"failed_units": ["docker.service", "cron.service"]}, "failed: docker.service"),

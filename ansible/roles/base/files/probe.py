@@ -51,11 +51,13 @@ def xid():
 
 def disk():
     """Free space where the job writes, and how fast it takes 64 MiB down to the device."""
+    memory = os.statvfs("/run")  # takes secrets and scripts of the job
+    run = memory.f_bavail * memory.f_frsize
     status = os.statvfs(DATA)
     free = status.f_bavail * status.f_frsize
     inodes = status.f_favail if status.f_files else None  # some file systems have no such number
     if free < 1 << 29 or inodes == 0:
-        return {"free_bytes": free, "free_inodes": inodes, "write_bytes_per_second": None}
+        return {"free_bytes": free, "free_inodes": inodes, "run_free_bytes": run, "write_bytes_per_second": None}
     path = os.path.join(DATA, ".probe")
     block = os.urandom(1 << 20)
     began = time.monotonic()
@@ -70,6 +72,7 @@ def disk():
     return {
         "free_bytes": free,
         "free_inodes": inodes,
+        "run_free_bytes": run,
         "write_bytes_per_second": round(64 * (1 << 20) / max(seconds, 1e-6)),
     }
 
