@@ -32,4 +32,5 @@ def preempt(account: Account, node: Node, *, notice: bool) -> None:  # noqa: ARG
             return
         code, output = container.exec_run(["sh", "-c", _ANNOUNCE])
         if code:
-            raise CommandFailed(f"drill {node.name}: {words(output)}")
+            why = words(output) or f"it went before it could be told (exit code {code})"
+            raise CommandFailed(f"drill {node.name}: {why}")
