@@ -6,6 +6,10 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from support.jobs import a_job
+from trainrig.lifecycle.run_context import RunContext
+from trainrig.model.environment import Environment
+from trainrig.model.events import silent
 from trainrig.model.node import Node
 from trainrig.model.offer import Market, Offer
 from trainrig.model.placement import Candidate, CatalogStamp, CostParts, Placement
@@ -101,3 +105,24 @@ def node(rank: int = 0, **changes: Any) -> Node:
 def in_an_hour() -> datetime:
     """A lease for resources that really exist."""
     return datetime.now(UTC).replace(microsecond=0) + timedelta(hours=1)
+
+
+def run() -> RunContext:
+    """A run that is about to begin: its folder and its line in the journal are there."""
+    made = RunContext(
+        identity=identity(),
+        job=a_job(),
+        environment=Environment(name="test", clouds=()),
+        placement=Placement(
+            job="hello",
+            catalog=CatalogStamp(digest="d", captured_at=None, age_hours=None, offers=1),
+            chosen=candidate(),
+            fallbacks=(),
+            rejections=(),
+        ),
+        observe=silent,
+    )
+    made.rig.create()
+    with made.opened() as context:
+        context.journal.intend(made.identity, details={})
+    return made

@@ -5,12 +5,7 @@ from pathlib import Path
 import pytest
 
 from support import rigs
-from support.jobs import a_job
 from trainrig.lifecycle import collect, pull
-from trainrig.lifecycle.run_context import RunContext
-from trainrig.model.environment import Environment
-from trainrig.model.events import silent
-from trainrig.model.placement import CatalogStamp, Placement
 from trainrig.store.journal import AttemptState
 from trainrig.tools.ssh import Ssh
 
@@ -19,22 +14,8 @@ def test_what_the_process_of_the_run_is_sending_goes_on(
     monkeypatch: pytest.MonkeyPatch, isolated: Path, tmp_path: Path
 ) -> None:
     """Both have a share in the connections to the nodes."""
-    run = RunContext(
-        identity=rigs.identity(),
-        job=a_job(),
-        environment=Environment(name="test", clouds=()),
-        placement=Placement(
-            job="hello",
-            catalog=CatalogStamp(digest="d", captured_at=None, age_hours=None, offers=1),
-            chosen=rigs.candidate(),
-            fallbacks=(),
-            rejections=(),
-        ),
-        observe=silent,
-    )
-    run.rig.create()
+    run = rigs.run()
     with run.opened() as context:
-        context.journal.intend(run.identity, details={})
         attempt = context.journal.start_attempt(run.run_id, 1, rigs.candidate())
         context.journal.update_attempt(attempt, AttemptState.UP, nodes=[rigs.node(host_key="ssh-ed25519 AAAA")])
     monkeypatch.setattr(collect, "collect_outputs", lambda *_: {"model": tmp_path})

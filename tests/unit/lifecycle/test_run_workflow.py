@@ -8,13 +8,9 @@ from typing import Any
 import pytest
 
 from support import rigs
-from support.jobs import a_job
 from trainrig.errors import RigError
 from trainrig.lifecycle import run_launch, run_next, run_rig, run_workflow
 from trainrig.lifecycle.run_context import RunContext
-from trainrig.model.environment import Environment
-from trainrig.model.events import silent
-from trainrig.model.placement import CatalogStamp, Placement
 
 
 @pytest.mark.parametrize(
@@ -28,23 +24,8 @@ from trainrig.model.placement import CatalogStamp, Placement
 def test_a_cancel_is_heard_in_a_step_that_takes_long(
     monkeypatch: pytest.MonkeyPatch, module: ModuleType, step: str, play: Callable[[str], dict[str, Any]]
 ) -> None:
-    run = RunContext(
-        identity=rigs.identity(),
-        job=a_job(),
-        environment=Environment(name="test", clouds=()),
-        placement=Placement(
-            job="hello",
-            catalog=CatalogStamp(digest="d", captured_at=None, age_hours=None, offers=1),
-            chosen=rigs.candidate(),
-            fallbacks=(),
-            rejections=(),
-        ),
-        observe=silent,
-    )
-    run.rig.create()
+    run = rigs.run()
     monkeypatch.setattr(run_workflow, "CANCEL_LOOK_SECONDS", 0.01)
-    with run.opened() as context:
-        context.journal.intend(run.identity, details={})
 
     def long_step(run: RunContext, *_: object) -> dict[str, Any]:
         assert not run.stop.wait(0.1)
