@@ -87,10 +87,9 @@ def _probe_labels() -> dict[str, str]:
 def _probe(engine: Engine, image: str, isolation: Isolation) -> str | None:
     """None: it works; else what failed."""
     try:
-        container = engine.client.containers.run(
+        container = engine.client.containers.create(
             image,
             ["/sbin/init"],
-            detach=True,
             labels=_probe_labels(),
             # An anonymous volume: overlayfs cannot lie on the container's own overlayfs. It goes with the container.
             mounts=[Mount("/var/lib/docker", None, type="volume")],
@@ -99,7 +98,10 @@ def _probe(engine: Engine, image: str, isolation: Isolation) -> str | None:
     except DockerException as error:
         return str(error)
     try:
+        container.start()
         return _await_daemon(container)
+    except DockerException as error:
+        return str(error)
     finally:
         with doing("remove the probe"):
             container.remove(force=True, v=True)

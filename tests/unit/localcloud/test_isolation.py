@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -16,6 +17,14 @@ IMAGE = "trainrig-node:0123456789ab"
 class FakeContainer:
     status = "running"
 
+    def __init__(self, docker: FakeDocker, *, starts: bool) -> None:
+        self._docker, self._starts = docker, starts
+        docker.there.append(self)
+
+    def start(self) -> None:
+        if not self._starts:
+            raise DockerException("unable to apply caps: operation not permitted")
+
     def reload(self) -> None:
         pass
 
@@ -23,7 +32,7 @@ class FakeContainer:
         return 0, b""
 
     def remove(self, **_: bool) -> None:
-        pass
+        self._docker.there.remove(self)
 
 
 class FakeDocker:
@@ -32,7 +41,8 @@ class FakeDocker:
     def __init__(self, allowed: set[Isolation]) -> None:
         self.allowed = allowed
         self.tags = {IMAGE}
-        self.containers = SimpleNamespace(run=self.run)
+        self.there: list[FakeContainer] = []
+        self.containers = SimpleNamespace(create=self.create)
         self.images = SimpleNamespace(get=lambda _: SimpleNamespace(tag=lambda r, t: self.tags.add(f"{r}:{t}")))
 
     def has_image(self, reference: str) -> bool:
@@ -42,11 +52,9 @@ class FakeDocker:
     def client(self) -> FakeDocker:
         return self
 
-    def run(self, image: str, command: list[str], **flags: Any) -> FakeContainer:
+    def create(self, image: str, command: list[str], **flags: Any) -> FakeContainer:
         isolation = Isolation.PRIVILEGED if flags.get("privileged") else Isolation.NESTED
-        if isolation not in self.allowed:
-            raise DockerException("unable to apply caps: operation not permitted")
-        return FakeContainer()
+        return FakeContainer(self, starts=isolation in self.allowed)
 
 
 def engine(*allowed: Isolation) -> Engine:
@@ -70,6 +78,14 @@ def test_a_machine_that_allows_neither_says_why() -> None:
     with pytest.raises(PreflightFailed, match="no Docker daemon starts inside a node") as caught:
         choose(engine(), IMAGE)
     assert "operation not permitted" in str(caught.value.details["nested"])
+
+
+@pytest.mark.parametrize("allowed", [(), (Isolation.PRIVILEGED,), tuple(Isolation)])
+def test_no_probe_stays_also_not_one_that_docker_made_and_could_not_start(allowed: tuple[Isolation, ...]) -> None:
+    docker = FakeDocker(set(allowed))
+    with suppress(PreflightFailed):
+        choose(cast("Engine", docker), IMAGE)
+    assert docker.there == []
 
 
 def test_a_node_is_not_privileged_by_default() -> None:
